@@ -1,0 +1,213 @@
+"""What an integration registers: typed objects that join a manifest's declaration to code.
+
+A manifest says *what* there is (names, fields, provenance, repeat, moves); these say *how* it is done. The loader refuses
+a module whose objects differ from its manifest. Authors import them from `siteward.sdk`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from siteward.core.agent import LLMClient
+from siteward.core.clock import Clock
+from siteward.core.contract.registry import Moves, Repeat
+from siteward.core.events.event import Event
+
+JSON = Any
+"""Plain JSON at the wire; turned into a type by whoever takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture: encoded bytes (JPEG or PNG), when it was taken (UTC), and from which camera."""
+
+    data: bytes
+    content_type: str
+    at: datetime
+    camera: str | None = None
+
+
+class Camera(Protocol):
+    """An open camera."""
+
+    async def snapshot(self) -> Picture:
+        """A fresh picture. Raises `CameraDown` where there is none."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the stream."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CameraKind:
+    """A way to open cameras (`camera.folder`, `camera.http`): `open` takes the camera's own settings."""
+
+    name: str
+    open: Callable[[str, Mapping[str, JSON], Host], Awaitable[Camera]]
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """A gate of the site: its role name, the integration that drives it, and that driver's settings."""
+
+    role: str
+    driver: str
+    settings: Mapping[str, JSON]
+
+
+class Host(Protocol):
+    """What an integration may use of the host. No database session, no other integration, no socket but through `http`."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def config_dir(self) -> str:
+        """The site's folder."""
+        ...
+
+    async def emit(self, event: Event) -> None:
+        """Accept an event: returns once its row is committed."""
+        ...
+
+    async def http(
+        self,
+        method: str,
+        url: str,
+        *,
+        purpose: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 10.0,
+    ) -> tuple[int, bytes]:
+        """One HTTP request through the site's egress gate. Raises `EgressRefused` (not approved) or `Unreachable`."""
+        ...
+
+    def gate(self, role: str) -> GateSettings:
+        """The gate behind a role. Raises `UnknownRole`."""
+        ...
+
+    async def snapshot(self, camera: str) -> Picture:
+        """A fresh picture of a camera id. Raises `CameraDown`."""
+        ...
+
+    async def store_picture(self, picture: Picture) -> str:
+        """Keep a picture in the site's media; returns its media id."""
+        ...
+
+    async def stored_picture(self, media_id: str) -> Picture:
+        """A kept picture. Raises `KeyError` where retention took it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ActionCall:
+    """One action to perform, arguments resolved. `key` is the idempotency key (the same on every retry of this step)."""
+
+    action: str
+    arguments: Mapping[str, JSON]
+    key: str
+    run_id: str
+    workflow: str
+    step_path: str
+    correlation_id: str
+    chain: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A row that a `with_step` action leaves in the step's own transaction. `kind` is alert, notification, log."""
+
+    kind: str
+    values: Mapping[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An action. `perform` acts outside and returns what came of it (state read back, never a guess), raising `ActionFailed`;
+    a `with_step` action has `record` instead and touches nothing outside. `repeat` and `moves` equal the manifest's."""
+
+    name: str
+    repeat: Repeat
+    moves: Moves
+    perform: Callable[[ActionCall, Host], Awaitable[Mapping[str, JSON]]] | None = None
+    record: Callable[[ActionCall, Clock], Sequence[Record]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A trigger: which event types wake it, the residual test, and the values that it gives to a run (by the manifest's names).
+
+    `next_due(settings, after, zone)` is only for schedules: the next time after `after` (UTC), or None.
+    """
+
+    name: str
+    event_types: Callable[[Mapping[str, JSON]], tuple[str, ...]]
+    matches: Callable[[Mapping[str, JSON], Event], bool]
+    values: Callable[[Event], Mapping[str, JSON]]
+    next_due: Callable[[Mapping[str, JSON], datetime, str], datetime | None] | None = None
+
+
+class ConditionView(Protocol):
+    """What a condition may look at. Everything is read at one instant."""
+
+    @property
+    def now(self) -> datetime:
+        """Local time of the site (aware)."""
+        ...
+
+    @property
+    def event(self) -> Event: ...
+
+    @property
+    def camera_roles(self) -> frozenset[str]:
+        """The roles of the trigger's camera."""
+        ...
+
+    async def site_mode(self) -> str: ...
+
+    async def in_list(self, name: str, value: str, *, confirmed_only: bool) -> bool:
+        """Whether a row of the list matches the value (normalised as the list's column says)."""
+        ...
+
+    async def count_events(self, window: Mapping[str, JSON]) -> int:
+        """How many accepted events fall into the window (`type`, `last` in seconds or `since`, `where`)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition: `check` gets its resolved settings. `on_moving_path` reaches list reads through the view."""
+
+    name: str
+    check: Callable[[Mapping[str, JSON], ConditionView], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelKind:
+    """A way to open models (`embedded.perception`, `ollama`): `open` takes the model's settings and gives an `LLMClient`."""
+
+    name: str
+    open: Callable[[Mapping[str, JSON], Host], Awaitable[LLMClient]]
+
+
+@dataclass(frozen=True, slots=True)
+class ThirdPartyStep:
+    """What a third party's step gets and gives: `settings` resolved in, an outcome and values out."""
+
+    outcome: str | None
+    values: Mapping[str, JSON] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class StepKind:
+    """A third party's step kind (repeat `rerun` only: what acts is an action). The host's own live in `siteward.steps`."""
+
+    name: str
+    run: Callable[[Mapping[str, JSON], Host], Awaitable[ThirdPartyStep]]
