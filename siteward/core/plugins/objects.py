@@ -211,3 +211,63 @@ class StepKind:
 
     name: str
     run: Callable[[Mapping[str, JSON], Host], Awaitable[ThirdPartyStep]]
+
+
+@dataclass(frozen=True, slots=True)
+class AiLimits:
+    """The bounds of one AI step. `seconds` is wall time in the step; `tokens` counts prompt and answer over all its calls; None: the
+    mode's preset for the site's hardware."""
+
+    tool_calls: int | None = None
+    model_calls: int | None = None
+    seconds: float | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AiRequest:
+    """One AI step to decide. `settings` are the step's keys as written (`prompt`, `input`, `decision`, `fields`, `rules`, `sure`,
+    `uncalibrated`, without its lanes and `limits`); `values` are the names known at this point with their plain values, which a mode sends to a
+    model in data blocks only. `vision` and `text` are the site's models, None where it has none. `cameras` are the camera ids
+    that the step may look at, the trigger's first. `stored_only` (try, replay): decide on the event's stored picture, never on a new one.
+    `gpu`: the site's hardware class. `seed` is drawn from the host's random source for this step and makes its draws repeatable;
+    `site_facts` is the site's own knowledge, `memory` one line per earlier decision of this camera by this step."""
+
+    settings: Mapping[str, JSON]
+    values: Mapping[str, JSON]
+    event: Event
+    host: Host
+    vision: LLMClient | None
+    text: LLMClient | None
+    seed: int
+    limits: AiLimits = field(default_factory=AiLimits)
+    cameras: tuple[str, ...] = ()
+    stored_only: bool = False
+    gpu: bool = False
+    site_facts: str = ""
+    memory: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AiAnswer:
+    """What an AI step decided. `outcome` is a listed decision or `unsure`, and picks the lane. `values` are what later steps know (`decision`,
+    `reason`, `confidence` and the fields); all of them are AI's except those in `backstops`, which the mode took from `AiRequest.values`
+    (field name to the name it came from). `columns` are the run step's own columns (`confidence`, `confidence_source`, `self_reported`,
+    `unsure_reason`, `rule`, `model`, `model_digest`, `usage`), `calls` its trace rows; `picture` is the media id of the picture that it
+    decided on. `uncalibrated`: the confidence was never measured, so alerts stay capped."""
+
+    outcome: str
+    values: Mapping[str, JSON]
+    columns: Mapping[str, JSON] = field(default_factory=lambda: MappingProxyType({}))
+    calls: tuple[Mapping[str, JSON], ...] = ()
+    picture: str | None = None
+    backstops: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    uncalibrated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AiMode:
+    """A mode of the `ai` step (`look`). `run` never raises for what a model, a camera or a picture does: it answers `unsure`."""
+
+    name: str
+    run: Callable[[AiRequest], Awaitable[AiAnswer]]
