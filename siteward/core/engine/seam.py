@@ -13,11 +13,12 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from siteward.core.agent import LLMClient
 from siteward.core.clock import Clock
 from siteward.core.contract.document import Step
-from siteward.core.contract.registry import Provenance
+from siteward.core.contract.registry import Provenance, Registry
 from siteward.core.events.event import Event
-from siteward.core.plugins.objects import ConditionView, Record
+from siteward.core.plugins.objects import AiMode, Condition, ConditionView, Host, Record, Trigger
 
 JSON = Any
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -61,11 +62,13 @@ class StepStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A value and where it comes from. A lost label is AI's. `authorises` marks an identity that a trigger gave."""
+    """A value and where it comes from. A lost label is AI's. `authorises` marks an identity that a trigger gave. `names` are the
+    placeholders that it was made from (what a person must have been shown, where one of them is AI's)."""
 
     value: JSON
     provenance: Provenance = Provenance.AI
     authorises: bool = False
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,55 @@ class Trail:
 
     authorities: tuple[tuple[Authority, bool], ...] = ()
     ai_before: bool = False
+
+
+class Skills(Protocol):
+    """What the loaded integrations provide, by name (`plugins.loader.Loaded` is one)."""
+
+    @property
+    def registry(self) -> Registry: ...
+    @property
+    def triggers(self) -> Mapping[str, Trigger]: ...
+    @property
+    def conditions(self) -> Mapping[str, Condition]: ...
+    @property
+    def ai_modes(self) -> Mapping[str, AiMode]: ...
+
+
+class SiteReads(Protocol):
+    """What steps read of the site beside conditions, all at one instant."""
+
+    async def cameras_of(self, role: str) -> tuple[str, ...]:
+        """The camera ids behind a camera role or camera group, in the site's order. Raises `UnknownRole`."""
+        ...
+
+    async def roles_of(self, camera: str) -> frozenset[str]:
+        """The roles that a camera id fills."""
+        ...
+
+    async def list_items(self, name: str) -> tuple[str, ...]:
+        """What the rows of a list match, in the list's order, expired rows left out. Raises `UnknownRole`."""
+        ...
+
+    async def events_in(self, window: Mapping[str, JSON]) -> tuple[Event, ...]:
+        """Accepted events in a window (see `windows.EventWindow.as_json`), oldest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AiSurroundings:
+    """What an AI step has around it on this site (the fields mean what they mean in `AiRequest`). `calls_left` is what remains of the
+    workflow's AI calls this hour; None: not counted (try, replay)."""
+
+    host: Host
+    vision: LLMClient | None
+    text: LLMClient | None
+    seed: int
+    cameras: tuple[str, ...] = ()
+    gpu: bool = False
+    site_facts: str = ""
+    memory: tuple[str, ...] = ()
+    calls_left: int | None = None
 
 
 class RunView(Protocol):
@@ -117,6 +169,15 @@ class RunView(Protocol):
     @property
     def step_path(self) -> str:
         """The path of the step in this run, iterations included (`then.2/do[3].0`)."""
+        ...
+
+    @property
+    def skills(self) -> Skills: ...
+    @property
+    def site(self) -> SiteReads: ...
+
+    async def ai_surroundings(self, step: Step) -> AiSurroundings:
+        """Models, cameras, facts and budget for an AI step (`cameras:` of the step mapped, the trigger's camera first)."""
         ...
 
     def conditions(self) -> ConditionView:

@@ -92,6 +92,14 @@ class Host(Protocol):
         """The gate behind a role. Raises `UnknownRole`."""
         ...
 
+    def destination(self, role: str) -> str:
+        """The URL of a named destination. Raises `UnknownRole`."""
+        ...
+
+    async def set_site_mode(self, mode: str, *, by: str, key: str) -> str:
+        """Put the site into a mode; returns the mode read back. `by` is who did it (audit), `key` makes a repeat harmless."""
+        ...
+
     async def snapshot(self, camera: str) -> Picture:
         """A fresh picture of a camera id. Raises `CameraDown`."""
         ...
