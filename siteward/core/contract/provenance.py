@@ -1,0 +1,23 @@
+"""Which of two provenances is trusted less: the one order that validator and engine share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from .registry import Provenance
+
+ORDER: Final = (
+    Provenance.LITERAL,
+    Provenance.LIST,
+    Provenance.PERSON,
+    Provenance.SENSOR,
+    Provenance.APP,
+    Provenance.AI,
+)
+"""From what the author wrote to what a model said."""
+
+
+def least_trusted(of: Iterable[Provenance]) -> Provenance:
+    """The least trusted of some provenances; of none, a literal's (nothing was read)."""
+    return max(of, key=ORDER.index, default=Provenance.LITERAL)
