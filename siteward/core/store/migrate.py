@@ -1,0 +1,59 @@
+"""Brings a database to the newest migration, and refuses one that is newer than this Siteward."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.pool import NullPool
+
+from siteward.core.store.errors import DatabaseNewer, DatabaseUnusable
+
+
+def migrate(path: str) -> None:
+    """Migrate the SQLite file at `path`, made where it does not exist. Raises `DatabaseNewer`, `DatabaseUnusable`."""
+    _make_file(path)
+    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+    try:
+        with engine.begin() as connection:
+            _upgrade(connection, path)
+    except (OperationalError, DatabaseError) as error:
+        raise DatabaseUnusable(f"The database {path} cannot be used: {error.orig}.", where=path) from error
+    finally:
+        engine.dispose()
+
+
+def _upgrade(connection: Connection, path: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    scripts = ScriptDirectory.from_config(config)
+    current = MigrationContext.configure(connection).get_current_revision()
+    if current == scripts.get_current_head():
+        return
+    if current is not None and current not in {script.revision for script in scripts.walk_revisions()}:
+        raise DatabaseNewer(
+            f"The database {path} was written by a newer Siteward (its version is {current}). Install that version or a later one, or "
+            "restore a backup made before the upgrade.",
+            where=path,
+        )
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _make_file(path: str) -> None:
+    """WAL and incremental vacuum belong to the file and must be set before its first table."""
+    try:
+        connection = sqlite3.connect(path)
+        try:
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            connection.execute("PRAGMA journal_mode=WAL")
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise DatabaseUnusable(f"The database {path} cannot be opened: {error}.", where=path) from error

@@ -1,0 +1,73 @@
+"""The store: one writer, and readers on connections of their own that never hold it up (WAL)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Executable, event
+from sqlalchemy.engine import RowMapping, make_url
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from siteward.core.store.boundaries import Boundaries
+from siteward.core.store.errors import DatabaseUnusable
+from siteward.core.store.migrate import migrate
+from siteward.core.store.writer import BUSY_MILLISECONDS, Counts, Op, Writer
+
+READERS = 4
+
+
+class Store:
+    """The database of a site. Opened by `Store.open`, which brings it to the newest migration first."""
+
+    def __init__(self, path: str, engine: AsyncEngine, writer: Writer) -> None:
+        self.path = path
+        self._engine = engine
+        self.writer = writer
+
+    @classmethod
+    async def open(cls, url: str, boundaries: Boundaries | None = None) -> Store:
+        """Open `sqlite:///path`. Raises `DatabaseNewer`, `DatabaseUnusable`."""
+        path = sqlite_path(url)
+        if not Path(path).parent.is_dir():
+            raise DatabaseUnusable(f"The folder of the database {path} does not exist: make it first.", where=path)
+        await asyncio.to_thread(migrate, path)
+        writer = Writer(path, boundaries)
+        writer.start()
+        engine = create_async_engine(f"sqlite+aiosqlite:///{path}", pool_size=READERS, max_overflow=0)
+        event.listen(engine.sync_engine, "connect", _make_reader)
+        return cls(path, engine, writer)
+
+    async def submit(self, *ops: Op) -> Counts:
+        """Commit `ops` as one (see `Writer.submit`)."""
+        return await self.writer.submit(*ops)
+
+    async def read(self, query: Executable, params: dict[str, Any] | None = None) -> Sequence[RowMapping]:
+        """The rows of a SQLAlchemy core query, all read at one instant. The connection cannot write."""
+        async with self._engine.connect() as connection:
+            result = await connection.execute(query, params or {})
+            return result.mappings().all()
+
+    async def close(self) -> None:
+        """Write what was submitted and let go of all connections."""
+        await self.writer.close()
+        await self._engine.dispose()
+
+
+def sqlite_path(url: str) -> str:
+    """The file of `sqlite:///path`. Raises `DatabaseUnusable` for another database or one in memory."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite" or not parsed.database or parsed.database == ":memory:":
+        raise DatabaseUnusable(
+            f"The database {url} is not of a kind this version can use: write sqlite:///path/to/site.db."
+        )
+    return parsed.database
+
+
+def _make_reader(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    for pragma in (f"busy_timeout={BUSY_MILLISECONDS}", "query_only=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()

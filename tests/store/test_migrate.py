@@ -1,0 +1,79 @@
+"""The database is brought to the newest version, or refused with a sentence."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import create_engine
+
+from siteward.core.store.errors import DatabaseNewer, DatabaseUnusable
+from siteward.core.store.migrate import migrate
+from siteward.core.store.schema import metadata
+from siteward.core.store.store import Store, sqlite_path
+
+
+def test_a_migrated_database_has_exactly_the_tables_of_the_schema(tmp_path: Path) -> None:
+    path = str(tmp_path / "site.db")
+    migrate(path)
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        made = {
+            name: sql
+            for name, sql in connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type='index'")
+        }
+    engine.dispose()
+    assert "WHERE one_key IS NOT NULL" in made["uq_runs_one_at_a_time"]
+
+
+def test_migrating_twice_changes_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "site.db")
+    migrate(path)
+    with sqlite3.connect(path) as connection:
+        before = list(connection.iterdump())
+    migrate(path)
+    assert list(connection.iterdump()) == before
+    connection.close()
+
+
+def test_live_updates_never_get_a_number_twice(tmp_path: Path) -> None:
+    path = str(tmp_path / "site.db")
+    migrate(path)
+    with sqlite3.connect(path) as connection:
+        for _ in range(2):
+            connection.execute("INSERT INTO outbox (topic, payload, at) VALUES ('t', '{}', 0)")
+            connection.execute("DELETE FROM outbox")
+        connection.execute("INSERT INTO outbox (topic, payload, at) VALUES ('t', '{}', 0)")
+        assert connection.execute("SELECT id FROM outbox").fetchone() == (3,)
+    connection.close()
+
+
+def test_a_newer_database_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = str(tmp_path / "site.db")
+    migrate(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    with pytest.raises(DatabaseNewer, match=r"newer Siteward \(its version is 9999\)"):
+        migrate(path)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "site.db").write_text("this is a letter, not a database, and long enough to be sure of it" * 20)
+    with pytest.raises(DatabaseUnusable, match=r"site\.db"):
+        migrate(str(tmp_path / "site.db"))
+
+
+async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseUnusable, match="does not exist"):
+        await Store.open(f"sqlite:///{tmp_path}/nowhere/site.db")
+
+
+@pytest.mark.parametrize("url", ["postgresql://host/site", "sqlite://", "sqlite:///:memory:"])
+def test_a_database_of_another_kind_is_refused(url: str) -> None:
+    with pytest.raises(DatabaseUnusable, match="sqlite:///"):
+        sqlite_path(url)
