@@ -22,10 +22,7 @@ def test_a_migrated_database_has_exactly_the_tables_of_the_schema(tmp_path: Path
     engine = create_engine(f"sqlite:///{path}")
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        made = {
-            name: sql
-            for name, sql in connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type='index'")
-        }
+        made = dict(connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type='index'"))
     engine.dispose()
     assert "WHERE one_key IS NOT NULL" in made["uq_runs_one_at_a_time"]
 
