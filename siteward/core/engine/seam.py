@@ -75,7 +75,8 @@ class Labelled:
 class Authority:
     """Why a move on the current path is allowed, as recorded when it was given. `kind` is reply, call, authorising (a condition on an
     identity) or rule (a plain `if`, which counts only with no AI before it). `path` is the step that gave it, `lane` the lane that
-    it holds in; `at` and `boot` are when (wall clock and `since_boot`); `shown` are the names whose values the person saw."""
+    it holds in; `at` and `boot` are when (wall clock and `since_boot`); `shown` are the names whose values the person saw; `lists` are
+    the ways in which an authorising condition found the identity, each the lists that it read (see `contract.flow_conditions.identities`)."""
 
     kind: str
     path: str
@@ -84,15 +85,18 @@ class Authority:
     boot: float | None = None
     by: str | None = None
     shown: frozenset[str] = frozenset()
+    lists: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Trail:
     """What happened before a step on its own path, outermost first: the authorities whose lane it stands in, each with whether an AI
-    step ran after it, and whether any AI word came before (an AI trigger included)."""
+    step ran after it, and whether any AI word came before (an AI trigger included). `unanswered`: nobody answered before, or a call's
+    outcome was not confirmed, and no person answered since on this path. `engine.authority` has the steps from one trail to the next."""
 
     authorities: tuple[tuple[Authority, bool], ...] = ()
     ai_before: bool = False
+    unanswered: bool = False
 
 
 class Skills(Protocol):
