@@ -22,7 +22,8 @@ def test_a_migrated_database_has_exactly_the_tables_of_the_schema(tmp_path: Path
     engine = create_engine(f"sqlite:///{path}")
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        made = dict(connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type='index'"))
+        indexes = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type='index'")
+        made = {row[0]: row[1] for row in indexes}
     engine.dispose()
     assert "WHERE one_key IS NOT NULL" in made["uq_runs_one_at_a_time"]
 
