@@ -196,7 +196,9 @@ class RunView(Protocol):
 @dataclass(frozen=True, slots=True)
 class Done:
     """The step ended. `outcome` picks a lane (None: go on). `values` are known to later steps (under the step's id, and for an AI step
-    also without it). `authority` is recorded for the lane. `columns` are an AI step's own columns; `calls` its trace rows."""
+    also without it). `authority` is recorded for the lane. `columns` are an AI step's own columns; `calls` its trace rows. `ai`: an AI
+    spoke (`authority.ai_spoke`); `ai_read`: the outcome was decided by these AI values (`ai_spoke` with their names); `unanswered`: nobody
+    answered, or a default was taken (`authority.silence`)."""
 
     outcome: str | None = None
     values: Mapping[str, Labelled] = field(default_factory=lambda: _NOTHING)
@@ -207,6 +209,8 @@ class Done:
     columns: Mapping[str, JSON] = field(default_factory=lambda: _NOTHING)
     calls: tuple[Mapping[str, JSON], ...] = ()
     status: StepStatus = StepStatus.DONE
+    ai_read: frozenset[str] = frozenset()
+    unanswered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,10 +258,11 @@ class Park:
 
 @dataclass(frozen=True, slots=True)
 class Iterate:
-    """A `for_each`: its items, in order, and the name that they have in the body."""
+    """A `for_each`: its items, in order, and the name that they have in the body. `ai_read`: the AI values that say how often it runs."""
 
     items: tuple[Labelled, ...]
     name: str
+    ai_read: frozenset[str] = frozenset()
 
 
 class WakeKind(StrEnum):

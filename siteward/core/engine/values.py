@@ -40,14 +40,15 @@ class MissingValue(SitewardError):
 def lookup(name: str, values: Mapping[str, Labelled]) -> Labelled:
     """The value behind a name: `plate`, `look.reason`, or a field inside a value (`item.zone`). Raises `MissingValue`.
 
-    A value that is there but null counts as missing: a text that says "None" helps nobody.
+    A value that is there but null counts as missing: a text that says "None" helps nobody. What is read carries the name by which it was
+    read: that is what a person was shown, or was not.
     """
     found = values.get(name)
     if found is None:
         found = _inside(name, values)
     if found is None or found.value is None:
         raise MissingValue(name, values)
-    return replace(found, names=found.names | {name})
+    return replace(found, names=frozenset({name}))
 
 
 def _inside(name: str, values: Mapping[str, Labelled]) -> Labelled | None:
@@ -58,7 +59,7 @@ def _inside(name: str, values: Mapping[str, Labelled]) -> Labelled | None:
     whole = values.get(head) or _inside(head, values)
     if whole is None or not isinstance(whole.value, Mapping) or rest not in whole.value:
         return None
-    return Labelled(whole.value[rest], whole.provenance, names=whole.names)
+    return Labelled(whole.value[rest], whole.provenance)
 
 
 def fill(text: str, values: Mapping[str, Labelled]) -> Labelled:

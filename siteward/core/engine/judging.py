@@ -1,0 +1,175 @@
+"""Whether conditions hold, which of them decided, and what authority the lane behind them has.
+
+A condition never fails a run because of a value: what is missing, or cannot be compared, does not hold, and the sentence says so. All
+conditions of a list must hold; under `any` one is enough; under `not` none may hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from siteward.core.contract.document import Condition, Path
+from siteward.core.contract.flow_conditions import ai_names, condition_names, identities
+from siteward.core.contract.registry import Provenance
+from siteward.core.errors import SitewardError
+from siteward.core.events.event import Event
+from siteward.core.plugins.objects import ConditionView
+
+from .authority import AUTHORISING, RULE
+from .seam import JSON, Authority, Labelled, Skills
+from .values import MissingValue, as_text, lookup, plain, resolve_settings
+
+CHECK_SECONDS: Final = 10.0
+"""A condition that does not answer in this time has failed."""
+
+
+class ConditionFailed(SitewardError):
+    """A condition could not be asked: nobody provides it, or its provider did not answer."""
+
+    code = "condition.failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The answer. `said` names the condition that decided and what it saw; `path` is where that stands in the file (the list itself where
+    all held)."""
+
+    holds: bool
+    said: str
+    path: Path = ()
+
+
+async def judge(
+    conditions: Sequence[Condition],
+    values: Mapping[str, Labelled],
+    view: ConditionView,
+    skills: Skills,
+    *,
+    confirmed_only: bool = False,
+) -> Judgement:
+    """Ask the conditions in order, up to the first that does not hold. With `confirmed_only` (something on the lane moves) lists
+    match only by rows that a person stands for. Raises `ConditionFailed`."""
+    seen = _Confirmed(view) if confirmed_only else view
+    said: list[str] = []
+    for condition in conditions:
+        answer = await _one(condition, values, seen, skills)
+        if not answer.holds:
+            return answer
+        said.append(answer.said)
+    return Judgement(True, "; ".join(said))
+
+
+async def _one(condition: Condition, values: Mapping[str, Labelled], view: ConditionView, skills: Skills) -> Judgement:
+    match condition.name:
+        case "any":
+            return await _any(condition, values, view, skills)
+        case "not":
+            return await _none(condition, values, view, skills)
+        case _:
+            return await _check(condition, values, view, skills)
+
+
+async def _any(condition: Condition, values: Mapping[str, Labelled], view: ConditionView, skills: Skills) -> Judgement:
+    said: list[str] = []
+    for inner in condition.inner:
+        answer = await _one(inner, values, view, skills)
+        if answer.holds:
+            return answer
+        said.append(answer.said)
+    return Judgement(False, "none of: " + "; ".join(said), condition.path)
+
+
+async def _none(condition: Condition, values: Mapping[str, Labelled], view: ConditionView, skills: Skills) -> Judgement:
+    said: list[str] = []
+    for inner in condition.inner:
+        answer = await _one(inner, values, view, skills)
+        if answer.holds:
+            return Judgement(False, f"not wanted: {answer.said}", inner.path)
+        said.append(answer.said)
+    return Judgement(True, "; ".join(said), condition.path)
+
+
+async def _check(
+    condition: Condition, values: Mapping[str, Labelled], view: ConditionView, skills: Skills
+) -> Judgement:
+    asked = skills.conditions.get(condition.name)
+    if asked is None:
+        raise ConditionFailed(f"Nobody provides the condition {condition.name}.", where=condition.name)
+    try:
+        settings = plain(resolve_settings(condition.settings, values))
+    except MissingValue as missing:
+        return Judgement(False, f"{condition.name}: {{{missing.name}}} is not known", condition.path)
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            holds = await asked.check(settings, view)
+    except TimeoutError as error:
+        raise ConditionFailed(
+            f"The condition {condition.name} did not answer within {CHECK_SECONDS:.0f} seconds.", where=condition.name
+        ) from error
+    return Judgement(holds, f"{_say(condition.name, settings)}: {'yes' if holds else 'no'}", condition.path)
+
+
+def _say(name: str, settings: Mapping[str, JSON]) -> str:
+    if list(settings) in ([name], [f"{name}s"]) or len(settings) == 1:
+        return f"{name} {as_text(next(iter(settings.values())))}"
+    return f"{name} " + ", ".join(f"{key} {as_text(value)}" for key, value in settings.items())
+
+
+def ai_read(conditions: Sequence[Condition], values: Mapping[str, Labelled]) -> frozenset[str]:
+    """The AI values that these conditions read, at any depth and in any key."""
+    return ai_names(condition_names(conditions), lambda name: label_of(name, values))
+
+
+def label_of(name: str, values: Mapping[str, Labelled]) -> Labelled:
+    """The label of a name in this run; a name that nothing fills is AI's."""
+    try:
+        return lookup(name, values)
+    except MissingValue:
+        return Labelled(None, Provenance.AI)
+
+
+def authority_of(
+    conditions: Sequence[Condition],
+    values: Mapping[str, Labelled],
+    *,
+    path: str,
+    lane: str,
+    at: datetime,
+    boot: float,
+) -> Authority:
+    """What the lane behind conditions that hold may rest on: an identity that a trigger gave (`authorising`), else the author's plain
+    `rule`, which counts only where no AI came before."""
+    ways = identities(conditions, lambda name: label_of(name, values))
+    return Authority(AUTHORISING if ways else RULE, path=path, lane=lane, at=at, boot=boot, lists=ways)
+
+
+class _Confirmed:
+    """A view of the site whose lists match only by rows that a person stands for."""
+
+    def __init__(self, view: ConditionView) -> None:
+        self._view = view
+
+    @property
+    def now(self) -> datetime:
+        return self._view.now
+
+    @property
+    def event(self) -> Event:
+        return self._view.event
+
+    @property
+    def camera_roles(self) -> frozenset[str]:
+        return self._view.camera_roles
+
+    async def site_mode(self) -> str:
+        return await self._view.site_mode()
+
+    async def in_list(self, name: str, value: str, *, confirmed_only: bool) -> bool:
+        return await self._view.in_list(name, value, confirmed_only=True)
+
+    async def count_events(self, window: Mapping[str, JSON]) -> int:
+        return await self._view.count_events(window)
