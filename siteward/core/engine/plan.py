@@ -1,0 +1,103 @@
+"""A compiled workflow version: its lanes by stable name, what it needs, and what each lane may move. Made once per version, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from siteward.core.contract.document import Condition, Document, Place, Step
+from siteward.core.contract.flow_moves import moves_things
+from siteward.core.contract.registry import ActionSpec, Registry
+
+THEN = "then"
+ALWAYS = "always"
+TOP_IF = "if"
+"""The name of the top-level `if` in a run's rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run follows. `lanes` maps the static name of each lane (`then`, `then.0/alert`, `then.2/do`) to its steps."""
+
+    workflow_id: str
+    version: int
+    document: Document
+    lanes: Mapping[str, tuple[Step, ...]]
+    asks: bool
+
+    @property
+    def name(self) -> str:
+        """The workflow's name."""
+        return self.document.name
+
+    def top_if(self) -> Step | None:
+        """The top-level `if` as a step, or None where the file has none."""
+        if not self.document.conditions:
+            return None
+        return Step("if", {}, ("if",), Place(1, 1), TOP_IF, conditions=self.document.conditions)
+
+
+def compile_plan(workflow_id: str, version: int, document: Document) -> Plan:
+    """Name every lane of a validated document."""
+    lanes: dict[str, tuple[Step, ...]] = {THEN: document.then, ALWAYS: document.always}
+    for step in every_step(document):
+        for lane in step.lanes:
+            lanes[f"{step.plan_path}/{lane.outcome}"] = lane.steps
+        if step.body:
+            lanes[f"{step.plan_path}/do"] = step.body
+    asks = any(step.kind == "ask_person" for step in every_step(document))
+    return Plan(workflow_id, version, document, lanes, asks)
+
+
+def every_step(document: Document) -> Iterator[Step]:
+    """All steps, also those inside lanes and bodies."""
+    yield from _walk((*document.then, *document.always))
+
+
+def _walk(steps: Iterable[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        yield from _walk(step.body)
+        for lane in step.lanes:
+            yield from _walk(lane.steps)
+
+
+def missing_skills(document: Document, registry: Registry) -> tuple[str, ...]:
+    """The skills that the file names and that nobody provides now, sorted."""
+    missing = {use.name for use in document.triggers if use.name not in registry.triggers}
+    conditions = set(_condition_names(document.conditions))
+    for step in every_step(document):
+        if step.kind not in registry.actions and step.kind not in registry.step_kinds:
+            missing.add(step.kind)
+        if step.kind == "ai" and (mode := str(step.settings.get("mode"))) not in registry.ai_modes:
+            missing.add(f"ai.{mode}")
+        missing |= {use.name for use in step.triggers if use.name not in registry.triggers}
+        conditions |= set(_condition_names(step.conditions))
+    missing |= conditions - set(registry.conditions)
+    return tuple(sorted(missing))
+
+
+def _condition_names(conditions: Iterable[Condition]) -> Iterator[str]:
+    for condition in conditions:
+        if condition.name in ("any", "not"):
+            yield from _condition_names(condition.inner)
+        else:
+            yield condition.name
+
+
+def moves_of_lane(step: Step, outcome: str, registry: Registry, tells: frozenset[str]) -> tuple[str, ...]:
+    """What the lane of `outcome` may move, in words (`gate.open entrance`), each once, in the order of the file."""
+    lane = step.lane(outcome)
+    if lane is None:
+        return ()
+    found: dict[str, None] = {}
+    for inner in _walk(lane.steps):
+        spec = registry.actions.get(inner.kind)
+        if spec is not None and moves_things(spec, inner.settings, tells):
+            found[_in_words(spec, inner)] = None
+    return tuple(found)
+
+
+def _in_words(spec: ActionSpec, step: Step) -> str:
+    target = step.settings.get(spec.target) if spec.target else None
+    return spec.name if target is None else f"{spec.name} {target}"
