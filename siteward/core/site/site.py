@@ -1,0 +1,126 @@
+"""A site: its configuration and everything that people and rules of it are made of, opened once and shared by engine and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from siteward.core.clock import Clock
+from siteward.core.ids import Ids
+from siteward.core.store.schema import destinations
+from siteward.core.store.store import Store
+
+from .approvals import Approvals
+from .audit import Audit
+from .configuration import SiteConfiguration
+from .connect_guard import ConnectGuard
+from .egress import Destination, Egress
+from .lists import CONFIGURATION, Lists
+from .media import Media
+from .mode import Mode
+from .passwords import Passwords
+from .people import People, setup_code
+from .roles import Roles
+from .rows import delete, insert
+from .sessions import Sessions
+from .throttle import Throttle
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """The random source where it must not be guessed: `token` gives 32 random bytes as URL-safe text, `choose` picks a letter of a code."""
+
+    token: Callable[[], str]
+    choose: Callable[[Sequence[str]], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The parts of a site. Make one with `Site.open`."""
+
+    configuration: SiteConfiguration
+    store: Store
+    clock: Clock
+    audit: Audit
+    people: People
+    sessions: Sessions
+    throttle: Throttle
+    approvals: Approvals
+    roles: Roles
+    lists: Lists
+    mode: Mode
+    media: Media
+    egress: Egress
+    guard: ConnectGuard
+
+    @classmethod
+    async def open(
+        cls,
+        store: Store,
+        configuration: SiteConfiguration,
+        clock: Clock,
+        ids: Ids,
+        chance: Chance,
+        passwords: Passwords | None = None,
+    ) -> Self:
+        """Bring the database to what the configuration says, and open the parts."""
+        audit = Audit(clock, ids.new)
+        people = People(
+            store,
+            clock,
+            ids.new,
+            audit,
+            passwords or Passwords(),
+            code=setup_code(chance.choose),
+            configured_groups=lambda: dict(configuration.groups),
+        )
+        lists = Lists(store, clock, ids.new, audit)
+        roles = Roles(store)
+        await roles.apply(configuration)
+        await lists.apply(configuration.lists)
+        await _apply_destinations(store, configuration, clock)
+        await people.apply_groups()
+        guard = ConnectGuard()
+        listed = tuple(
+            Destination(d.name, d.url, d.purpose, frozenset(d.data_classes), d.tells)
+            for d in configuration.destinations.values()
+        )
+        return cls(
+            configuration=configuration,
+            store=store,
+            clock=clock,
+            audit=audit,
+            people=people,
+            sessions=Sessions(store, clock, people, audit, chance.token),
+            throttle=Throttle(clock),
+            approvals=Approvals(store),
+            roles=roles,
+            lists=lists,
+            mode=Mode(store, clock, audit, configuration.site_mode),
+            media=Media(store, ids.new),
+            egress=Egress(lambda: listed, guard),
+            guard=guard,
+        )
+
+
+async def _apply_destinations(store: Store, configuration: SiteConfiguration, clock: Clock) -> None:
+    now = clock.now().timestamp()
+    await store.submit(
+        delete(destinations, {"by": CONFIGURATION}),
+        *(
+            insert(
+                destinations,
+                {
+                    "name": entry.name,
+                    "url_prefix": entry.url,
+                    "purpose": entry.purpose,
+                    "data_classes": ",".join(entry.data_classes),
+                    "tells": entry.tells,
+                    "by": CONFIGURATION,
+                    "at": now,
+                },
+            )
+            for entry in configuration.destinations.values()
+        ),
+    )
