@@ -12,7 +12,8 @@ from typing import Final
 
 from siteward.core.engine.seam import JSON
 from siteward.core.engine.values import as_text
-from siteward.core.engine.windows import day_name, day_window, event_window, same
+from siteward.core.engine.windows import day_name, day_window, event_window
+from siteward.core.events.payload import same
 from siteward.core.plugins.objects import Condition, ConditionView
 
 

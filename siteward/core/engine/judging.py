@@ -100,9 +100,13 @@ async def _check(
     if asked is None:
         raise ConditionFailed(f"Nobody provides the condition {condition.name}.", where=condition.name)
     try:
-        settings = plain(resolve_settings(condition.settings, values))
+        labelled = resolve_settings(condition.settings, values)
     except MissingValue as missing:
         return Judgement(False, f"{condition.name}: {{{missing.name}}} is not known", condition.path)
+    settings = plain(labelled)
+    unknown = next((name for value in labelled.values() if value.value is None for name in value.names), None)
+    if unknown is not None:
+        return Judgement(False, f"{condition.name}: {{{unknown}}} is not known", condition.path)
     try:
         async with asyncio.timeout(CHECK_SECONDS):
             holds = await asked.check(settings, view)

@@ -1,7 +1,8 @@
 """Values with their labels: filling placeholders, and the JSON form that rows carry.
 
 A filled text is as trusted as the least trusted value in it. A text that is one placeholder and nothing else keeps its value's
-type and its mark as an identity; any other text is new, and authorises nothing.
+type and its mark as an identity; any other text is new, and authorises nothing. A name that is known and has no value (a plate that nobody
+read, a field of a model that was down) is null, and reads as "unknown" in a text: a question to a guard must not fail for it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from typing import Any, Final
 from siteward.core.contract.document import Value
 from siteward.core.contract.placeholders import Reference, Template, names_in, parse_template
 from siteward.core.contract.provenance import least_trusted
-from siteward.core.contract.registry import EventSpec, Given, Provenance, TriggerSpec
+from siteward.core.contract.registry import ActionSpec, EventSpec, FieldType, Given, Provenance, TriggerSpec
 from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
 
+from .schedule import zone_named
 from .seam import JSON, Labelled
 
 TEXT_LIMIT: Final = 64 * 1024
 """A filled text is cut here with a visible mark: a value can be large, and a row must not be."""
+
+UNKNOWN: Final = "unknown"
+"""How a null reads in a text."""
 
 _CUT = " [cut]"
 
@@ -38,15 +43,12 @@ class MissingValue(SitewardError):
 
 
 def lookup(name: str, values: Mapping[str, Labelled]) -> Labelled:
-    """The value behind a name: `plate`, `look.reason`, or a field inside a value (`item.zone`). Raises `MissingValue`.
-
-    A value that is there but null counts as missing: a text that says "None" helps nobody. What is read carries the name by which it was
-    read: that is what a person was shown, or was not.
-    """
+    """The value behind a name: `plate`, `look.reason`, or a field inside a value (`item.zone`). Raises `MissingValue` where nothing has
+    that name. What is read carries the name by which it was read: that is what a person was shown, or was not."""
     found = values.get(name)
     if found is None:
         found = _inside(name, values)
-    if found is None or found.value is None:
+    if found is None:
         raise MissingValue(name, values)
     return replace(found, names=frozenset({name}))
 
@@ -109,6 +111,28 @@ def resolve_settings(settings: Mapping[str, Value], values: Mapping[str, Labelle
     return {key: resolve(value, values) for key, value in settings.items()}
 
 
+def action_arguments(
+    action: ActionSpec, settings: Mapping[str, Value], values: Mapping[str, Labelled]
+) -> dict[str, Labelled]:
+    """The arguments of an action: its settings resolved, its texts as text, and the manifest's defaults where nothing is written.
+
+    Raises `MissingValue`, also where a setting that must be there turns out to be null.
+    """
+    arguments = resolve_settings(settings, values)
+    for field in action.fields:
+        argument = arguments.get(field.name)
+        if argument is None:
+            if field.default is not None:
+                arguments[field.name] = Labelled(field.default, Provenance.LITERAL)
+        elif field.type is FieldType.TEXT:
+            arguments[field.name] = replace(argument, value=as_text(argument.value), authorises=False)
+        elif argument.value is None:
+            if field.required:
+                raise MissingValue(next(iter(argument.names), field.name), values)
+            del arguments[field.name]
+    return arguments
+
+
 def plain(values: Mapping[str, Labelled]) -> dict[str, JSON]:
     """The values without their labels."""
     return {name: value.value for name, value in values.items()}
@@ -123,12 +147,12 @@ def as_text(value: JSON) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     if isinstance(value, datetime):
-        return value.isoformat(timespec="seconds")
+        return value.strftime("%Y-%m-%d %H:%M:%S")
     if isinstance(value, Mapping):
         return ", ".join(f"{key}: {as_text(item)}" for key, item in value.items())
     if isinstance(value, list | tuple | set | frozenset):
         return ", ".join(as_text(item) for item in value)
-    return "" if value is None else str(value)
+    return UNKNOWN if value is None else str(value)
 
 
 def to_json(value: Labelled) -> dict[str, JSON]:
@@ -174,12 +198,14 @@ def event_values(
     trigger: TriggerSpec,
     contracted: EventSpec | None = None,
     fixed: Provenance | None = None,
+    zone: str = "UTC",
 ) -> dict[str, Labelled]:
     """The names that an event gives to its run, labelled.
 
     `given` is what `Trigger.values` read from the event; `trigger` and, for a contracted event type, `contracted` say where each
     name comes from; `fixed` is the source that the trigger's settings fix (an alert of a source known not to be AI). A name is
-    never more trusted than its event, nor than its trigger where the manifest does not list it.
+    never more trusted than its event, nor than its trigger where the manifest does not list it; one that the manifest lists and this event
+    lacks is null. `time` reads in the site's `zone`.
     """
     specs: dict[str, Given] = {spec.name: spec for spec in trigger.gives}
     inherited = trigger.provenance
@@ -189,12 +215,13 @@ def event_values(
         specs |= {spec.name: spec for spec in contracted.gives}
     floor = inherited if fixed is None else fixed
     values: dict[str, Labelled] = {}
-    for name, value in given.items():
+    named = {**dict.fromkeys(specs), **given, "time": event.at.astimezone(zone_named(zone))}
+    for name, value in named.items():
         spec = specs.get(name)
         own = floor if spec is None or spec.provenance is inherited else spec.provenance
         provenance = least_trusted((event.provenance, own))
-        authorises = spec is not None and spec.authorises and provenance is not Provenance.AI
-        values[name] = Labelled(value, provenance, authorises)
+        authorises = spec is not None and spec.authorises and value is not None and provenance is not Provenance.AI
+        values[name] = Labelled(as_text(value) if name == "time" else value, provenance, authorises)
     return values
 
 

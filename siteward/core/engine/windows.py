@@ -10,6 +10,7 @@ from typing import Final
 
 from siteward.core.contract.durations import DAYS, parse_duration, parse_time
 from siteward.core.events.event import Event
+from siteward.core.events.payload import matches_where
 
 from .seam import JSON
 
@@ -83,25 +84,3 @@ def event_window(settings: Mapping[str, JSON]) -> EventWindow:
         since_trigger=settings.get("since") == SINCE_TRIGGER or seconds is None,
         where=MappingProxyType(dict(where)),
     )
-
-
-def matches_where(where: Mapping[str, JSON], event: Event) -> bool:
-    """Whether a payload has the values of `where`: equal, or one of a list. A field that is not there is not equal."""
-    return all(name in event.payload and _wanted(wanted, event.payload[name]) for name, wanted in where.items())
-
-
-def _wanted(wanted: JSON, value: JSON) -> bool:
-    if isinstance(wanted, list | tuple):
-        return any(same(one, value) for one in wanted)
-    return same(wanted, value)
-
-
-def same(left: JSON, right: JSON) -> bool:
-    """Equality without coercion: true is not 1, and "5" is not 5; 5 is 5.0. Lists compare item by item."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        return len(left) == len(right) and all(same(one, other) for one, other in zip(left, right, strict=True))
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
-    return bool(left == right)

@@ -1,0 +1,88 @@
+"""Triggers that are events of one type with a residual test: the shape of nearly all of them, and the vocabulary's own.
+
+The names are those of the vocabulary (`detect.vehicle_in_zone`, `doorbell`, `gate.changed`); an integration that sees such things provides
+the skill with the object from here, so that a file means the same whoever provides it. Cameras are not tested: the matcher knows
+the site's roles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC
+from typing import Any, Final, TypeAlias
+
+from siteward.core.contract.durations import parse_duration
+from siteward.core.events.event import Event
+from siteward.core.events.payload import same
+
+from .objects import Trigger
+
+Test: TypeAlias = Callable[[Mapping[str, Any], Event], bool]
+
+
+def common_values(event: Event) -> dict[str, Any]:
+    """What every trigger gives: `time` (UTC here; a run shows it in the site's zone), `event_id`, and `camera` where there is one."""
+    values: dict[str, Any] = {"time": event.at.astimezone(UTC).isoformat(timespec="seconds"), "event_id": event.id}
+    if event.camera is not None:
+        values["camera"] = event.camera
+    return values
+
+
+def event_trigger(name: str, gives: tuple[str, ...] = (), *tests: Test, type: str | None = None) -> Trigger:
+    """A trigger for events of one type (its own name, where none is said). It gives the payload's fields named in `gives`; what a
+    payload lacks is not given. All `tests` of settings against event must hold."""
+    types = (type or name,)
+
+    def values(event: Event) -> Mapping[str, Any]:
+        payload = {field: event.payload[field] for field in gives if event.payload.get(field) is not None}
+        return payload | common_values(event)
+
+    def matches(settings: Mapping[str, Any], event: Event) -> bool:
+        return event.type in types and all(test(settings, event) for test in tests)
+
+    return Trigger(name, event_types=lambda settings: types, matches=matches, values=values)
+
+
+def equals(setting: str, field: str | None = None) -> Test:
+    """The payload's field is what the setting says; a setting that was left out asks nothing."""
+
+    def test(settings: Mapping[str, Any], event: Event) -> bool:
+        wanted = settings.get(setting)
+        return wanted is None or same(wanted, event.payload.get(field or setting))
+
+    return test
+
+
+def lasted(setting: str) -> Test:
+    """The payload's `seconds` are at least the setting, a number of seconds or a duration. A source says again how long it lasts."""
+
+    def test(settings: Mapping[str, Any], event: Event) -> bool:
+        wanted = settings.get(setting)
+        if wanted is None:
+            return True
+        seconds = event.payload.get("seconds")
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            return False
+        return bool(seconds >= (parse_duration(wanted) if isinstance(wanted, str) else wanted))
+
+    return test
+
+
+_PRESENCE: Final = ("zone", "seconds", "track", "label")
+
+VOCABULARY: Final[Mapping[str, Trigger]] = {
+    trigger.name: trigger
+    for trigger in (
+        event_trigger("detect.person_in_zone", _PRESENCE, equals("zone"), lasted("min_seconds")),
+        event_trigger("detect.vehicle_in_zone", _PRESENCE, equals("zone"), lasted("min_seconds")),
+        event_trigger(
+            "detect.line_crossed", ("line", "direction", "track", "label"), equals("line"), equals("direction")
+        ),
+        event_trigger("detect.zone_empty", _PRESENCE, equals("zone"), lasted("for")),
+        event_trigger("camera.offline", ("since",), lasted("for")),
+        event_trigger("camera.online", ("since",)),
+        event_trigger("doorbell"),
+        event_trigger("gate.changed", ("gate", "to"), equals("gate"), equals("to")),
+    )
+}
+"""The triggers of the vocabulary that an integration provides as skills, by name."""
