@@ -4,5 +4,49 @@ It imports nothing else of the project and runs alone; apps reach it as `sitewar
 """
 
 from .client import Capabilities, ChatResult, Image, LLMClient, ModelDown, ToolCall
+from .confidence import Band, Calibration, Case
+from .decision import UNSURE, ConfidenceSource, Decision, DecisionSpec, Rule, Uncalibrated, UnsureReason
+from .fields import FieldType, Malformed
+from .limits import Budget, Limits, Usage
+from .look import replay_look, run_look
+from .prompt import PROMPT_VERSION
+from .suspended import Resume, Suspended
+from .tools import Effect, Tool, ToolMode, ToolResult, effective_mode
+from .trace import RowKind, RowStatus, TraceRow
 
-__all__ = ["Capabilities", "ChatResult", "Image", "LLMClient", "ModelDown", "ToolCall"]
+__all__ = [
+    "PROMPT_VERSION",
+    "UNSURE",
+    "Band",
+    "Budget",
+    "Calibration",
+    "Capabilities",
+    "Case",
+    "ChatResult",
+    "ConfidenceSource",
+    "Decision",
+    "DecisionSpec",
+    "Effect",
+    "FieldType",
+    "Image",
+    "LLMClient",
+    "Limits",
+    "Malformed",
+    "ModelDown",
+    "Resume",
+    "RowKind",
+    "RowStatus",
+    "Rule",
+    "Suspended",
+    "Tool",
+    "ToolCall",
+    "ToolMode",
+    "ToolResult",
+    "TraceRow",
+    "Uncalibrated",
+    "UnsureReason",
+    "Usage",
+    "effective_mode",
+    "replay_look",
+    "run_look",
+]

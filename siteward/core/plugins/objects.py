@@ -12,7 +12,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from siteward.core.agent import LLMClient
+from siteward.core.agent import Budget, LLMClient
 from siteward.core.clock import Clock
 from siteward.core.contract.registry import Moves, Repeat
 from siteward.core.events.event import Event
@@ -239,7 +239,8 @@ class AiRequest:
     model in data blocks only. `vision` and `text` are the site's models, None where it has none. `cameras` are the camera ids
     that the step may look at, the trigger's first. `stored_only` (try, replay): decide on the event's stored picture, never on a new one.
     `gpu`: the site's hardware class. `seed` is drawn from the host's random source for this step and makes its draws repeatable;
-    `site_facts` is the site's own knowledge, `memory` one line per earlier decision of this camera by this step."""
+    `site_facts` is the site's own knowledge, `memory` one line per earlier decision of this camera by this step; `budget` is the site's
+    hourly share of model calls, None: without a bound."""
 
     settings: Mapping[str, JSON]
     values: Mapping[str, JSON]
@@ -254,6 +255,7 @@ class AiRequest:
     gpu: bool = False
     site_facts: str = ""
     memory: tuple[str, ...] = ()
+    budget: Budget | None = None
 
 
 @dataclass(frozen=True, slots=True)
