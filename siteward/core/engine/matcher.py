@@ -65,8 +65,8 @@ def cameras_of_use(use: TriggerUse, cameras_of: Callable[[str], frozenset[str]])
     roles = use.settings.get("cameras")
     if roles is None:
         return frozenset()
-    named = (roles,) if isinstance(roles, str) else roles
-    found = frozenset[str]().union(*(cameras_of(str(role)) for role in named if isinstance(named, tuple | list)))
+    named = roles if isinstance(roles, tuple | list) else (roles,)
+    found = frozenset[str]().union(*(cameras_of(str(role)) for role in named))
     return found or frozenset({_NO_CAMERA})
 
 

@@ -8,10 +8,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from siteward.core.contract.document import Step
-from siteward.core.contract.flow_conditions import ai_names, condition_names
-from siteward.core.contract.registry import Provenance
 from siteward.core.engine import authority as authorities
-from siteward.core.engine.judging import label_of
 from siteward.core.engine.limits import Presence
 from siteward.core.engine.plan import ALWAYS, THEN, Plan
 from siteward.core.engine.seam import JSON, Authority, Done, Iterate, Labelled, NewWait, RunState, Trail, WakeKind
@@ -80,24 +77,23 @@ class Position:
 
     def after(self, step: Step, path: str, done: Done, plan: Plan) -> Position:
         """The position after a step that ended well: into the lane of its outcome, or on to the next step."""
-        here = replace(self, wake=None, seq=self.seq + 1, trail=trail_after(step, done, self.trail, self.values))
+        here = replace(self, wake=None, seq=self.seq + 1, trail=trail_after(done, self.trail))
         here = here._knowing(_names_of(step, done))
         key = f"{step.plan_path}/{done.outcome}"
-        if done.outcome is None or key not in plan.lanes:
-            return here._next(plan)
-        outer = here.trail
-        inner = outer if done.authority is None else authorities.enter(outer, done.authority)
-        if done.authority is None and step.kind in ASKING:
-            # Nobody said so: the time was over, or a default was taken.
-            inner = authorities.silence(outer)
-        return replace(here, trail=inner)._into(Frame(key, f"{path}/{done.outcome}", outer=outer), plan)
+        if done.outcome is not None and key in plan.lanes:
+            outer = here.trail
+            inner = outer if done.authority is None else authorities.enter(outer, done.authority)
+            return replace(here, trail=inner)._into(Frame(key, f"{path}/{done.outcome}", outer=outer), plan)
+        if step.kind in ASKING:
+            # An answer that the author wrote no lane for ends the path: what follows the question is not for it.
+            return replace(here, frames=())._settled(plan)
+        return here._next(plan)
 
     def over(self, step: Step, path: str, iterate: Iterate, plan: Plan) -> Position:
         """The position at the first item of a `for_each`, or after it where there are none."""
         here = replace(self, wake=None, seq=self.seq + 1)
-        if any(item.provenance is Provenance.AI for item in iterate.items):
-            names = frozenset[str]().union(*(item.names for item in iterate.items))
-            here = replace(here, trail=authorities.ai_spoke(here.trail, names))
+        if iterate.ai_read:
+            here = replace(here, trail=authorities.ai_spoke(here.trail, iterate.ai_read))
         key = f"{step.plan_path}/do"
         if not iterate.items or key not in plan.lanes:
             return here._next(plan)
@@ -160,16 +156,16 @@ class Position:
 
 
 ASKING = ("ask_person", "call")
-"""Step kinds whose outcome is a person's word where it carries an authority, and a silence where it carries none."""
+"""Step kinds whose outcomes are answers."""
 
 
-def trail_after(step: Step, done: Done, trail: Trail, values: Mapping[str, Labelled]) -> Trail:
-    """The trail after a step, before any lane of it: an AI step spoke, or a rule read what AI said."""
-    if step.conditions:
-        read = ai_names(condition_names(step.conditions), lambda name: label_of(name, values))
-        if read:
-            return authorities.ai_spoke(trail, read)
-    return authorities.ai_spoke(trail) if done.ai else trail
+def trail_after(done: Done, trail: Trail) -> Trail:
+    """The trail after a step: an AI spoke, or a rule read what one said; nobody answered."""
+    if done.ai:
+        trail = authorities.ai_spoke(trail)
+    elif done.ai_read:
+        trail = authorities.ai_spoke(trail, done.ai_read)
+    return authorities.silence(trail) if done.unanswered else trail
 
 
 def _names_of(step: Step, done: Done) -> dict[str, Labelled]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Executable, event
-from sqlalchemy.engine import RowMapping, make_url
+from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from siteward.core.store.boundaries import Boundaries
@@ -44,11 +44,11 @@ class Store:
         """Commit `ops` as one (see `Writer.submit`)."""
         return await self.writer.submit(*ops)
 
-    async def read(self, query: Executable, params: dict[str, Any] | None = None) -> Sequence[RowMapping]:
+    async def read(self, query: Executable, params: dict[str, Any] | None = None) -> Sequence[dict[str, Any]]:
         """The rows of a SQLAlchemy core query, all read at one instant. The connection cannot write."""
         async with self._engine.connect() as connection:
             result = await connection.execute(query, params or {})
-            return result.mappings().all()
+            return [dict(row) for row in result.mappings()]
 
     async def close(self) -> None:
         """Write what was submitted and let go of all connections."""

@@ -1,0 +1,166 @@
+"""The workflows as the engine holds them: state, newest plan, what they miss, and the index of those that take events.
+
+It is a copy of rows that only this engine writes, and is made anew at start, after an edit and when an integration comes or goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sqlalchemy import select
+
+from siteward.core.contract.document import State
+from siteward.core.engine.limits import Limits, limits_of
+from siteward.core.engine.matcher import Index, build_index
+from siteward.core.engine.parts import Parts
+from siteward.core.engine.plan import Plan, compile_plan, missing_skills
+from siteward.core.engine.rows import dump, load, publish
+from siteward.core.engine.seam import JSON
+from siteward.core.errors import NotFound
+from siteward.core.store.schema import workflow_versions, workflows
+from siteward.core.store.writer import Op
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A workflow now. `plan` is None where its file cannot be read by this version; `attention` says why it takes no events."""
+
+    id: str
+    name: str
+    state: State
+    version: int
+    plan: Plan | None
+    attention: str | None = None
+
+    @property
+    def takes_events(self) -> bool:
+        """Whether an event may start it."""
+        return self.state is not State.OFF and self.plan is not None and self.attention is None
+
+
+class Catalog:
+    """Workflows by id, plans by version, and the matcher's index."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._workflows: dict[str, Workflow] = {}
+        self._plans: dict[tuple[str, int], Plan] = {}
+        self.index = Index()
+
+    def get(self, workflow_id: str) -> Workflow:
+        """The workflow. Raises `NotFound`."""
+        try:
+            return self._workflows[workflow_id]
+        except KeyError:
+            raise NotFound(f"There is no workflow {workflow_id}.", where=workflow_id) from None
+
+    def __iter__(self) -> Iterator[Workflow]:
+        return iter(self._workflows.values())
+
+    def limits(self, plan: Plan) -> Limits:
+        """The limits of a plan under the site's caps."""
+        return limits_of(plan.document, self._parts.skills.registry, self._parts.site.view(None).caps)
+
+    async def refresh(self) -> None:
+        """Read every workflow again, with what is provided and mapped now; says what lost its provider and what has it back."""
+        for row in await self._parts.store.read(select(workflows).order_by(workflows.c.id)):
+            plan = await self._newest_plan(row["id"], row["version"])
+            attention = self._attention(plan)
+            if dump_or_none(attention) != row["attention"] and not _kept(row["attention"], attention):
+                await self._say(row["id"], attention)
+            self._workflows[row["id"]] = Workflow(
+                row["id"],
+                row["name"],
+                State(row["state"]),
+                row["version"],
+                plan,
+                None if attention is None else attention["sentence"],
+            )
+        self.reindex()
+
+    def put(self, workflow: Workflow) -> None:
+        """A workflow after an edit."""
+        self._workflows[workflow.id] = workflow
+        if workflow.plan is not None:
+            self._plans[workflow.id, workflow.version] = workflow.plan
+        self.reindex()
+
+    def set_state(self, workflow_id: str, state: State) -> None:
+        """The state that holds from now on."""
+        self._workflows[workflow_id] = replace(self.get(workflow_id), state=state)
+        self.reindex()
+
+    def reindex(self) -> None:
+        """Build the index of those that take events now."""
+        plans = (workflow.plan for workflow in self if workflow.takes_events)
+        self.index = build_index(
+            (plan for plan in plans if plan is not None), self._parts.skills.triggers, self._parts.site.cameras_of
+        )
+
+    def missing(self, plan: Plan) -> tuple[str, ...]:
+        """What a plan needs and nobody provides now."""
+        skills = self._parts.skills
+        declared = missing_skills(plan.document, skills.registry)
+        # A skill that the registry names and no code stands behind would fail each run: it is as good as missing.
+        triggers = {use.name for use in plan.document.triggers if use.name not in skills.triggers}
+        return tuple(sorted({*declared, *triggers}))
+
+    async def plan(self, workflow_id: str, version: int) -> Plan:
+        """The plan of one version, read where it is not held. Raises `NotFound` where its file is gone or unreadable."""
+        held = self._plans.get((workflow_id, version))
+        if held is not None:
+            return held
+        query = select(workflow_versions.c.text).where(
+            workflow_versions.c.workflow_id == workflow_id, workflow_versions.c.version == version
+        )
+        for row in await self._parts.store.read(query):
+            document = self._parts.validate(row["text"], self._parts.skills.registry, None).document
+            if document is not None:
+                plan = compile_plan(workflow_id, version, document)
+                self._plans[workflow_id, version] = plan
+                return plan
+        raise NotFound(f"Version {version} of workflow {workflow_id} cannot be read.", where=workflow_id)
+
+    async def _newest_plan(self, workflow_id: str, version: int) -> Plan | None:
+        try:
+            return await self.plan(workflow_id, version)
+        except NotFound:
+            return None
+
+    def _attention(self, plan: Plan | None) -> dict[str, JSON] | None:
+        if plan is None:
+            return {"why": "unreadable", "sentence": "This version cannot read the file: open it in the editor."}
+        if missing := self.missing(plan):
+            names = ", ".join(missing)
+            return {
+                "why": "missing",
+                "missing": list(missing),
+                "sentence": f"Nobody provides {names} now. Enable the integration that does, or take the step out.",
+            }
+        return None
+
+    async def _say(self, workflow_id: str, attention: dict[str, JSON] | None) -> None:
+        now = self._parts.now()
+        await self._parts.store.submit(
+            attention_op(workflow_id, attention),
+            publish("attention", {"workflow": workflow_id, "attention": attention}, None, now),
+        )
+
+
+def attention_op(workflow_id: str, attention: dict[str, JSON] | None) -> Op:
+    """Say why a workflow needs attention, or that it needs none."""
+    return Op(
+        "UPDATE workflows SET attention = :attention WHERE id = :id",
+        {"attention": dump_or_none(attention), "id": workflow_id},
+    )
+
+
+def dump_or_none(attention: dict[str, JSON] | None) -> str | None:
+    """A nullable JSON column."""
+    return None if attention is None else dump(attention)
+
+
+def _kept(before: str | None, now: dict[str, JSON] | None) -> bool:
+    """A reason that a provider's return does not answer (an hourly cap) stays until it is over."""
+    return now is None and before is not None and load(before).get("why") == "per_hour"
