@@ -1,0 +1,99 @@
+"""One-click fixes of safety problems. Each leaves a file in which the same problem is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from .document import Document, Path, Step, Value
+from .flow import MoveUse
+from .flow_conditions import names_read
+from .problems import Edit, EditKind, Fix
+from .registry import SiteView
+
+TIMEOUT = "60s"
+
+
+def ask_first(use: MoveUse, document: Document, unseen: Sequence[str]) -> tuple[Fix, ...]:
+    """Put a question around the move, asked of somebody whom the file already asks."""
+    step = value_at(document.root, use.step.path)
+    who = asked_already(document)
+    if not isinstance(step, Mapping):
+        return ()
+    shown = "".join(f" {{{name}}}" for name in unseen)
+    target = use.step.settings.get(use.action.target or "")
+    subject = f" {target}" if isinstance(target, str) and not names_read(target) else ""
+    question: dict[str, Value] = {
+        "who": who,
+        "message": f"{use.action.name}{subject}?{shown}",
+        "replies": ("Yes", "No"),
+        "timeout": TIMEOUT,
+    }
+    asked: dict[str, Value] = {"ask_person": question, "Yes": (step,)}
+    return (Fix(f"Ask {who} first", (Edit(EditKind.SET, use.step.path, asked),)),)
+
+
+def drop_default(asks: Path) -> tuple[Fix, ...]:
+    """Take the default out: without one, nobody answering ends the path."""
+    return (Fix("Remove the default", (Edit(EditKind.REMOVE, (*asks, "ask_person", "default")),)),)
+
+
+def confirm_call(asks: Path, document: Document) -> tuple[Fix, ...]:
+    """Let the callee confirm the outcome by a digit."""
+    call = value_at(document.root, (*asks, "call"))
+    if not isinstance(call, Mapping):
+        return ()
+    kind = EditKind.SET if "confirm" in call else EditKind.INSERT
+    return (Fix("Confirm by a digit", (Edit(kind, (*asks, "call", "confirm"), "digit"),)),)
+
+
+def show_values(asks: Path, document: Document, unseen: Sequence[str]) -> tuple[Fix, ...]:
+    """Show the values in the question that allows the move."""
+    path = (*asks, "ask_person", "message")
+    message = value_at(document.root, path)
+    if not isinstance(message, str) or not unseen:
+        return ()
+    added = ", ".join(f"{{{name}}}" for name in unseen)
+    return (Fix(f"Show {added} in the question", (Edit(EditKind.SET, path, f"{message} ({added})"),)),)
+
+
+def other_list(condition: Path, lists: frozenset[str], site: SiteView | None) -> tuple[Fix, ...]:
+    """Read the one list that the site accepts instead."""
+    if site is None or len(lists) != 1:
+        return ()
+    (name,) = lists
+    return (Fix(f"Use the list {name}", (Edit(EditKind.SET, condition, name),)),)
+
+
+def asked_already(document: Document) -> str:
+    """Somebody whom this file asks, else the role that every site has."""
+    for step in chain(*(steps_of(steps) for steps in (document.then, document.always))):
+        who = step.settings.get("who")
+        if step.kind == "ask_person" and isinstance(who, str) and not names_read(who):
+            return who
+    return "role:guard"
+
+
+def steps_of(steps: Sequence[Step]) -> list[Step]:
+    """Every step at any depth, in the order of the file."""
+    found: list[Step] = []
+    waiting = list(reversed(steps))
+    while waiting:
+        step = waiting.pop()
+        found.append(step)
+        inner = [*chain.from_iterable(lane.steps for lane in step.lanes), *step.body]
+        waiting.extend(reversed(inner))
+    return found
+
+
+def value_at(root: Value, path: Path) -> Value:
+    """The value at a path of the tree, None where there is none."""
+    found: Value = root
+    for part in path:
+        if isinstance(found, Mapping) and isinstance(part, str):
+            found = found.get(part)
+        elif isinstance(found, tuple | list) and isinstance(part, int) and part < len(found):
+            found = found[part]
+        else:
+            return None
+    return found
