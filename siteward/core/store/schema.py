@@ -342,6 +342,16 @@ sessions = Table(
     Column("expires_at", Float, nullable=False),
     Column("from_address", Text),
 )
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("user_id", Text, ForeignKey("users.id"), primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("digest", Text, nullable=False),  # of method, path and body
+    Column("status", Integer),  # NULL while the first request is under way
+    Column("answer", Text),
+    Column("at", Float, nullable=False),
+)
 audit = Table(
     "audit",
     metadata,

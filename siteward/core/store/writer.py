@@ -12,7 +12,7 @@ import logging
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -61,6 +61,8 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.commits = 0
+        self.committed: list[Callable[[], None]] = []
+        """Called on the loop after each group of writes was told its outcome; a listener does no more than set an event."""
 
     def start(self) -> None:
         """Start the thread. Must be called on the loop whose tasks submit."""
@@ -162,6 +164,8 @@ class Writer:
         assert self._loop is not None
         try:
             self._loop.call_soon_threadsafe(_resolve, riders)
+            for listener in tuple(self.committed):
+                self._loop.call_soon_threadsafe(listener)
         except RuntimeError:  # the loop is closed: there is nobody left to tell
             _log.warning("The loop ended before %d writes could be answered.", len(riders))
 
