@@ -58,6 +58,11 @@ def zone_named(name: str) -> ZoneInfo:
         raise ConfigurationInvalid(f'"{name}" is no time zone; write one like Europe/Berlin.', where="zone") from error
 
 
+def zone_of(local: datetime) -> str:
+    """The name of the zone that a local time of the site carries; UTC where it carries an offset alone."""
+    return local.tzinfo.key if isinstance(local.tzinfo, ZoneInfo) else "UTC"
+
+
 def next_due(settings: Mapping[str, JSON], after: datetime, zone: str) -> datetime | None:
     """The first time after `after` (aware) at which the schedule is due, in UTC; None where it never is.
 

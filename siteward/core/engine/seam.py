@@ -123,8 +123,8 @@ class SiteReads(Protocol):
         """The roles that a camera id fills."""
         ...
 
-    async def list_items(self, name: str) -> tuple[str, ...]:
-        """What the rows of a list match, in the list's order, expired rows left out. Raises `UnknownRole`."""
+    async def list_rows(self, name: str) -> tuple[Mapping[str, JSON], ...]:
+        """The rows of a list, each with its columns, in the list's order, expired ones left out. Raises `UnknownRole`."""
         ...
 
     async def events_in(self, window: Mapping[str, JSON]) -> tuple[Event, ...]:
@@ -258,10 +258,12 @@ class Park:
 
 @dataclass(frozen=True, slots=True)
 class Iterate:
-    """A `for_each`: its items, in order, and the name that they have in the body. `ai_read`: the AI values that say how often it runs."""
+    """A `for_each`: its items, in order, and the name that they have in the body. `ai`: an AI chose them (`authority.ai_spoke` with the
+    names in `ai_read`, the AI values that were read for it)."""
 
     items: tuple[Labelled, ...]
     name: str
+    ai: bool = False
     ai_read: frozenset[str] = frozenset()
 
 
