@@ -62,7 +62,7 @@ class FieldType(StrEnum):
 
     `text` takes placeholders, `string` does not. `role` is one role name and `roles` one or several (a scalar or a list);
     which kind of role stands in `Field.role`. `who` is `role:x`, `user:x` or `group:x`. `mapping` is a free mapping whose
-    texts take placeholders; `any` is any value. `events` is an event window (`type`, `last`, `since`, `where`).
+    texts take placeholders; `any` is any value, and its texts take them too. `events` is an event window (`type`, `last`, `since`, `where`).
     """
 
     TEXT = "text"
