@@ -248,12 +248,14 @@ class NewApproval:
 
 @dataclass(frozen=True, slots=True)
 class Park:
-    """The step waits. The runner writes waits and approval in one transaction and lets go of the run."""
+    """The step waits. The runner writes waits and approval in one transaction and lets go of the run. The step's other open waits stay
+    open. `escalate`: these people are asked the open question too from now on."""
 
     waits: tuple[NewWait, ...]
     approval: NewApproval | None = None
     records: tuple[Record, ...] = ()
     result: Mapping[str, JSON] = field(default_factory=lambda: _NOTHING)
+    escalate: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
