@@ -26,7 +26,7 @@ from siteward.core.engine.seam import (
     Wake,
     WakeKind,
 )
-from siteward.core.engine.values import MissingValue, as_text, resolve, shown_by
+from siteward.core.engine.values import MissingValue, as_text, lookup, resolve, shown_by
 
 from .waiting import DEFAULT_TIMEOUT
 
@@ -92,15 +92,15 @@ def _question(step: Step, run: RunView) -> Question | Refused:
     if refused is not None:
         return refused
     message, attach = settings["message"], settings.get("attach")
-    names = [reply for reply in (as_text(one) for one in _several(replies.value))]
+    names = tuple(as_text(one) for one in _several(replies.value))
     default = settings.get("default")
     return Question(
         who=_people(who),
         message=as_text(resolve(message, run.values).value),
-        replies=tuple(names),
+        replies=names,
         default=None if default is None else str(default),
         moves={reply: run.moves_on(step, reply) for reply in names},
-        shown={name: run.values[name] for name in sorted(shown_by(message, attach)) if name in run.values},
+        shown={name: lookup(name, run.values) for name in sorted(shown_by(message, attach))},
         escalations=tuple((after, _people(people)) for after, people in later),
         timeout=parse_duration(str(settings.get("timeout") or DEFAULT_TIMEOUT)),
     )
