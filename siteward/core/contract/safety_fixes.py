@@ -9,7 +9,6 @@ from .document import Document, Path, Step, Value
 from .flow import MoveUse
 from .flow_conditions import names_read
 from .problems import Edit, EditKind, Fix
-from .registry import SiteView
 
 TIMEOUT = "60s"
 
@@ -55,14 +54,6 @@ def show_values(asks: Path, document: Document, unseen: Sequence[str]) -> tuple[
         return ()
     added = ", ".join(f"{{{name}}}" for name in unseen)
     return (Fix(f"Show {added} in the question", (Edit(EditKind.SET, path, f"{message} ({added})"),)),)
-
-
-def other_list(condition: Path, lists: frozenset[str], site: SiteView | None) -> tuple[Fix, ...]:
-    """Read the one list that the site accepts instead."""
-    if site is None or len(lists) != 1:
-        return ()
-    (name,) = lists
-    return (Fix(f"Use the list {name}", (Edit(EditKind.SET, condition, name),)),)
 
 
 def asked_already(document: Document) -> str:
