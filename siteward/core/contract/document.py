@@ -122,7 +122,7 @@ class Document:
     always: tuple[Step, ...]
     places: Mapping[Path, Place]
     key_places: Mapping[Path, Place]
-    root: Mapping[str, Value] = field(default=EMPTY)
+    root: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
 
     def place_of(self, path: Path) -> Place:
         """Where `path` stands, or its nearest ancestor that stands somewhere."""
