@@ -231,10 +231,11 @@ class _Walk:
         return join(ends)
 
     def _call(self, step: Step, point: Point, context: Context) -> Point:
-        """A call. Its words are a model's, so AI speaks in it; an outcome that a person confirmed is that person's."""
+        """A call. What it heard is a model's word, so AI speaks in it, unless the outcome is one that the person confirmed."""
         row = bool(point.ai_names(names_read(step.settings.get("to")))) and isinstance(step.settings.get("to"), Mapping)
-        said = self._knowing(self._spoken(point), call_gives(step, row=row))
         confirmed = step.settings.get("confirm") in CONFIRMED
+        heard = point if confirmed else self._spoken(point)
+        said = self._knowing(heard, call_gives(step, row=row))
         shown = frozenset(names_read(step.settings.get("script")))
         outcomes = _outcomes(step, "outcomes")
         ends = []
