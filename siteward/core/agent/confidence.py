@@ -109,13 +109,22 @@ def band_of(raw: float) -> int:
     return sum(raw >= edge for edge in BANDS)
 
 
+def usable_scores(scores: object) -> dict[str, float] | None:
+    """The scores that a client gave which are numbers between 0 and 1; None where it gave none."""
+    if not isinstance(scores, Mapping):
+        return None
+    numbers = {str(k): float(v) for k, v in scores.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
+    return {name: value for name, value in numbers.items() if math.isfinite(value) and 0 <= value <= 1}
+
+
 def score_of(scores: Mapping[str, float] | None, read: Sequence[str]) -> float | None:
-    """The score of a decision of perception: the lowest among the fields that decided it, else the overall one (key `""`)."""
+    """The score of a decision of perception: the lowest among the fields that decided it, or the overall one (key `""`) where no field did or
+    one of them has no score; None where that is missing too."""
     if scores is None:
         return None
-    found = [scores[name] for name in read if name in scores] or ([scores[""]] if "" in scores else [])
-    usable = [s for s in found if isinstance(s, (int, float)) and math.isfinite(s)]
-    return min(max(0.0, min(usable)), 1.0) if usable and len(usable) == len(found) else None
+    if read and all(name in scores for name in read):
+        return min(scores[name] for name in read)
+    return scores.get("")
 
 
 def unknown_citations(reason: str, rows: Iterable[str]) -> tuple[str, ...]:

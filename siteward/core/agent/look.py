@@ -16,7 +16,7 @@ from typing import Any
 
 from .client import Capabilities, ChatResult, Image, LLMClient, ModelDown
 from .conclusion import Conclusion, conclude
-from .confidence import Calibration
+from .confidence import Calibration, usable_scores
 from .decision import Decision, DecisionSpec, UnsureReason
 from .fields import FieldType, Malformed
 from .limits import Budget, Limits, Usage
@@ -186,7 +186,7 @@ class _Look:
         scope = asyncio.timeout(left)
         try:
             async with scope:
-                return await self.client.chat(
+                answer: object = await self.client.chat(
                     messages=messages,
                     format=self.spec.schema(),
                     images=self.images,
@@ -202,6 +202,9 @@ class _Look:
             return UnsureReason.LLM_DOWN, "The model did not answer in time."
         except Exception as error:  # noqa: BLE001 (a client is foreign code, and a step never raises for it)
             return UnsureReason.ERROR, f"The model's client failed: {type(error).__name__}."
+        if isinstance(answer, ChatResult):
+            return answer
+        return UnsureReason.ERROR, "The model's client gave no chat result."
 
     def _row(
         self,
@@ -234,7 +237,7 @@ class _Look:
             result=capped(content),
             tokens_in=_count(answer.tokens_in, size),
             tokens_out=_count(answer.tokens_out, len(content) // 3),
-            scores=dict(answer.scores) if isinstance(answer.scores, Mapping) else None,
+            scores=usable_scores(answer.scores),
         )
         try:
             self.spec.read(answer.content)
