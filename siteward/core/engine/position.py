@@ -92,8 +92,7 @@ class Position:
     def over(self, step: Step, path: str, iterate: Iterate, plan: Plan) -> Position:
         """The position at the first item of a `for_each`, or after it where there are none."""
         here = replace(self, wake=None, seq=self.seq + 1)
-        if iterate.ai_read:
-            here = replace(here, trail=authorities.ai_spoke(here.trail, iterate.ai_read))
+        here = replace(here, trail=trail_after(iterate, here.trail))
         key = f"{step.plan_path}/do"
         if not iterate.items or key not in plan.lanes:
             return here._next(plan)
@@ -159,13 +158,13 @@ ASKING = ("ask_person", "call")
 """Step kinds whose outcomes are answers."""
 
 
-def trail_after(done: Done, trail: Trail) -> Trail:
-    """The trail after a step: an AI spoke, or a rule read what one said; nobody answered."""
-    if done.ai:
+def trail_after(said: Done | Iterate, trail: Trail) -> Trail:
+    """The trail after a step: an AI spoke, or a rule or a loop read what one said; nobody answered."""
+    if said.ai:
         trail = authorities.ai_spoke(trail)
-    elif done.ai_read:
-        trail = authorities.ai_spoke(trail, done.ai_read)
-    return authorities.silence(trail) if done.unanswered else trail
+    elif said.ai_read:
+        trail = authorities.ai_spoke(trail, said.ai_read)
+    return authorities.silence(trail) if isinstance(said, Done) and said.unanswered else trail
 
 
 def _names_of(step: Step, done: Done) -> dict[str, Labelled]:
@@ -174,7 +173,7 @@ def _names_of(step: Step, done: Done) -> dict[str, Labelled]:
     for name, value in done.values.items():
         if step.id is not None:
             names[f"{step.id}.{name}"] = value
-        if done.ai:
+        if step.kind == "ai":
             names[name] = value
     return names
 

@@ -75,10 +75,6 @@ class SiteServices(Protocol):
         """The rows of a list, each with its columns."""
         ...
 
-    async def list_items(self, name: str) -> Sequence[str]:
-        """What the rows of a list match, as written, in the list's order, expired rows left out."""
-        ...
-
     async def may_answer(self, person: str, who: Sequence[str], camera: str | None) -> bool:
         """Whether a person may reply to a question: addressed (or admin), allowed to approve, and may see the camera."""
         ...

@@ -120,11 +120,6 @@ class Lists:
             query = query.where(site_list_rows.c.confirmed_by.is_not(None))
         return [json.loads(row["values"]) for row in await self._store.read(query)]
 
-    async def items(self, name: str) -> tuple[str, ...]:
-        """What the rows that have not expired match, as written, oldest first. Raises `NotFound`."""
-        _, column = await self._shape(name)
-        return tuple(str(row[column]) for row in await self.rows(name))
-
     def _alive(self, name: str) -> Any:
         now = self._clock.now().timestamp()
         expires = site_list_rows.c.expires_at

@@ -100,9 +100,6 @@ class ServicesOfSite:
     async def list_rows(self, name: str, *, confirmed_only: bool) -> Sequence[Mapping[str, Any]]:
         return await self.site.lists.rows(name, confirmed_only=confirmed_only)
 
-    async def list_items(self, name: str) -> Sequence[str]:
-        return await self.site.lists.items(name)
-
     async def may_answer(self, person: str, who: Sequence[str], camera: str | None) -> bool:
         known = await self.site.people.named(person if ":" in person else f"user:{person}")
         return known is not None and may_answer(known, who, camera)

@@ -1,0 +1,314 @@
+"""From event to runs. An event is accepted once its row is committed; then it is matched, in one transaction for all its workflows.
+
+Every decision reads first and writes under the condition that nothing changed meanwhile; who loses that race decides again. So an event makes
+its runs exactly once, whatever crashes or arrives in between.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import select
+
+from siteward.core.contract.document import State
+from siteward.core.engine import authority as authorities
+from siteward.core.engine import limits as bounds
+from siteward.core.engine import rows
+from siteward.core.engine.catalog import Catalog, attention_op
+from siteward.core.engine.guarded import call_step
+from siteward.core.engine.limits import Limits, Refusal
+from siteward.core.engine.matcher import Match, fits, given_by
+from siteward.core.engine.parts import Parts
+from siteward.core.engine.plan import TOP_IF, Plan
+from siteward.core.engine.position import Position, first_position, position_from_json, position_to_json, trail_after
+from siteward.core.engine.records import engine_alert
+from siteward.core.engine.seam import JSON, Done, Failed, Labelled, Mode, RunState, StepStatus
+from siteward.core.engine.values import values_to_json
+from siteward.core.engine.views import Run, ViewOfRun
+from siteward.core.events.event import Event
+from siteward.core.store.errors import CommitFailed, LostRace
+from siteward.core.store.schema import counters, events, workflow_runs
+from siteward.core.store.writer import Op
+
+_log = logging.getLogger(__name__)
+
+ATTEMPTS: Final = 8
+"""How often a decision is made again because something changed meanwhile, before the event is left to the next sweep."""
+GIVE_UP_SUPERSEDING: Final = 2
+"""A run that is just acting cannot be ended: after so many attempts the event is counted on it."""
+RUNS: Final = "runs_per_hour"
+CAPPED: Final = "capped"
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What one workflow makes of an event: the writes, and the run that they make (None: none, or one that is over already)."""
+
+    ops: tuple[Op, ...]
+    run_id: str | None = None
+    made: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """A workflow whose trigger and top-level `if` an event met."""
+
+    plan: Plan
+    limits: Limits
+    mode: Mode
+    run_id: str
+    event: Event
+    position: Position
+    if_step: tuple[Op, ...]
+    now: float
+
+
+class Acceptance:
+    """Takes events in."""
+
+    def __init__(self, parts: Parts, catalog: Catalog) -> None:
+        self._parts = parts
+        self._catalog = catalog
+
+    async def accept(self, event: Event) -> tuple[bool, tuple[str, ...]]:
+        """Accept an event and match it: whether it is new, and the runs that it made. Raises `CommitFailed` where it is not sure that the
+        event is kept: its source should send it again."""
+        parts = self._parts
+        (new,) = await parts.store.submit(rows.new_event(event, parts.now()))
+        parts.boundaries.reach("event.accepted")
+        if not new:
+            return False, await self._runs_of(event.id)
+        try:
+            return True, await self.match(event)
+        except (LostRace, CommitFailed):
+            _log.warning("Event %s is accepted and not matched yet; the next sweep does it.", event.id, exc_info=True)
+            return True, ()
+
+    async def match(self, event: Event) -> tuple[str, ...]:
+        """Make the runs of an accepted event. Returns those that are to be driven; none where it was matched already."""
+        for attempt in range(ATTEMPTS):
+            decided = [await self._decide(match, event, attempt) for match in self._matches(event)]
+            ops = [op for one in decided for op in one.ops]
+            made = sum(one.made for one in decided)
+            try:
+                await self._parts.store.submit(rows.event_matched(event.id, made), *ops)
+            except LostRace:
+                if await self._is_matched(event.id):
+                    return ()
+                continue
+            self._parts.boundaries.reach("event.matched")
+            return tuple(one.run_id for one in decided if one.run_id is not None)
+        raise LostRace(f"Event {event.id} could not be matched: its workflows changed at each attempt.", where=event.id)
+
+    def _matches(self, event: Event) -> list[Match]:
+        """The first trigger that fits, of each workflow."""
+        skills, cameras_of = self._parts.skills, self._parts.site.cameras_of
+        found: dict[str, Match] = {}
+        for match in self._catalog.index.candidates(event):
+            workflow_id = match.plan.workflow_id
+            if workflow_id not in found and fits(match.use, event, skills.triggers, cameras_of, workflow_id):
+                found[workflow_id] = match
+        return list(found.values())
+
+    async def _is_matched(self, event_id: str) -> bool:
+        found = await self._parts.store.read(select(events.c.matched).where(events.c.id == event_id))
+        return not found or found[0]["matched"] is not None
+
+    async def _runs_of(self, event_id: str) -> tuple[str, ...]:
+        query = select(workflow_runs.c.id).where(
+            workflow_runs.c.event_id == event_id, workflow_runs.c.mode.in_((Mode.ON, Mode.TEST))
+        )
+        return tuple(row["id"] for row in await self._parts.store.read(query))
+
+    # -- one workflow --------------------------------------------------------------------------------------------------
+    async def _decide(self, match: Match, event: Event, attempt: int) -> Decided:
+        """State, loop guard, the top-level `if`; then, for a met run only, one at a time, cooldown and the hour's cap."""
+        plan = match.plan
+        if (refusal := bounds.loop_guard(event, plan.workflow_id)) is not None:
+            return self._refused(plan, event, refusal)
+        mode = Mode.ON if self._catalog.get(plan.workflow_id).state is State.ON else Mode.TEST
+        met = await self.meet(match, event, mode)
+        if isinstance(met, Decided):
+            return met
+        key = bounds.one_key(met.limits.scope, met.position.presence)
+        alive = await self._alive(plan.workflow_id, key)
+        if alive is None:
+            return await self._admit(met, key)
+        waiting = position_from_json(rows.load(alive["position"])).presence
+        again = bounds.against_waiting(waiting, met.position.presence) is bounds.Repeat.SEEN_AGAIN
+        if again:
+            return self._seen_again(alive["id"], event, event.picture)
+        if attempt >= GIVE_UP_SUPERSEDING:
+            return self._seen_again(alive["id"], event, None)
+        return self._start(
+            met, key, end_run_ops(alive, RunState.CANCELLED, "superseded", met.now), counts=True, superseding=True
+        )
+
+    async def meet(self, match: Match, event: Event, mode: Mode) -> _Met | Decided:
+        """Ask the top-level `if`. Where it is not met the run ends at once, and says so."""
+        parts, plan = self._parts, match.plan
+        given = given_by(match.use, event, parts.skills.triggers, parts.skills.registry)
+        trail = authorities.begin(event, given.provenance)
+        seen = bounds.presence(event, given.values)
+        run_id, now, limits = parts.ids.new(), parts.now(), self._catalog.limits(plan)
+        bare = Position((), given.values, trail, presence=seen)
+        run = Run(run_id, mode, event, bounds.run_chain(event), 0, plan, bare, event.picture, limits)
+        step = plan.top_if()
+        if step is None:
+            return _Met(plan, limits, mode, run_id, event, first_position(plan, given.values, trail, seen), (), now)
+        answer = await call_step(parts.host_steps["if"].start(step, ViewOfRun(parts, run, TOP_IF, mode)))
+        row = rows.put_step(_if_row(run_id, answer, given.values, now, parts.now()))
+        if isinstance(answer, Done) and answer.outcome == "true":
+            trail = trail_after(answer, trail)
+            if answer.authority is not None:
+                trail = authorities.enter(trail, answer.authority)
+            position = first_position(plan, given.values, trail, seen)
+            return _Met(plan, limits, mode, run_id, event, position, (row,), now)
+        state = RunState.FAILED if isinstance(answer, Failed) else RunState.NOT_MET
+        reason = answer.sentence if isinstance(answer, Failed) else None
+        made = self._run_op(run, state, None, reason, now)
+        told = self._told("run.ended", run, {"state": state}, now)
+        return Decided((made, row, told), made=1)
+
+    async def _alive(self, workflow_id: str, key: str) -> Mapping[str, Any] | None:
+        query = select(workflow_runs).where(
+            workflow_runs.c.workflow_id == workflow_id,
+            workflow_runs.c.one_key == key,
+            workflow_runs.c.state.in_(rows.ALIVE),
+        )
+        found = await self._parts.store.read(query)
+        return found[0] if found else None
+
+    async def _admit(self, met: _Met, key: str) -> Decided:
+        workflow_id, now = met.plan.workflow_id, self._parts.clock.now()
+        cools, used, said = await self._counters(workflow_id, key, bounds.hour_of(now))
+        refusal = bounds.admit(met.limits, now=now, cools_until=cools, runs_this_hour=used)
+        if refusal is Refusal.PER_HOUR:
+            capped = self._capped(met, said)
+            if met.plan.asks:
+                # A cap never hides an ask: the person is asked, AI's own cap bounds the rest.
+                return self._start(met, key, capped, counts=False)
+            return Decided((*capped, *self._refused(met.plan, met.event, refusal).ops))
+        if refusal is not None:
+            return self._refused(met.plan, met.event, refusal)
+        return self._start(met, key, (), counts=True)
+
+    async def _counters(self, workflow_id: str, key: str, hour: str) -> tuple[float | None, int, bool]:
+        """Until when the key cools down, the runs of this hour, and whether its cap was said."""
+        query = select(counters).where(counters.c.scope == workflow_id, counters.c.bucket.in_((key, hour)))
+        found = {(row["name"], row["bucket"]): row for row in await self._parts.store.read(query)}
+        cools, used = found.get(("cooldown", key)), found.get((RUNS, hour))
+        until = None if cools is None else cools["until"]
+        return until, used["count"] if used else 0, (CAPPED, hour) in found
+
+    # -- the writes ----------------------------------------------------------------------------------------------------
+    def _start(self, met: _Met, key: str, first: tuple[Op, ...], *, counts: bool, superseding: bool = False) -> Decided:
+        workflow_id, now = met.plan.workflow_id, met.now
+        run = Run(
+            met.run_id, met.mode, met.event, bounds.run_chain(met.event), 0, met.plan, met.position, None, met.limits
+        )
+        ops = [*first, self._run_op(run, RunState.RUNNING, key, None, now), *met.if_step]
+        hour = bounds.hour_of(rows.moment(now))
+        if met.limits.cooldown > 0:
+            until = bounds.cooldown_until(met.limits, rows.moment(now))
+            # The car that ends another's run is not refused for that one's cooldown.
+            ops.append(rows.start_cooldown(workflow_id, key, until, float("inf") if superseding else now))
+        if counts and not superseding:
+            ops.append(rows.count_within(workflow_id, RUNS, hour, met.limits.per_hour))
+            ops.append(_clear_capped(workflow_id))
+        else:
+            ops.append(rows.count(workflow_id, RUNS, hour))
+        ops.append(self._told("run.started", run, {"mode": met.mode}, now))
+        return Decided(tuple(ops), met.run_id, made=1)
+
+    def _run_op(self, run: Run, state: RunState, key: str | None, reason: str | None, now: float) -> Op:
+        return rows.new_run(
+            rows.run_row(
+                run.id,
+                run.plan.workflow_id,
+                run.plan.version,
+                run.mode,
+                state,
+                run.event,
+                run.chain,
+                position_to_json(run.position),
+                now,
+                one_key=key,
+                revisions=self._parts.site.revisions(),
+                reason=reason,
+            )
+        )
+
+    def _told(self, topic: str, run: Run, more: Mapping[str, JSON], now: float) -> Op:
+        payload = {"run": run.id, "workflow": run.plan.workflow_id, **more}
+        return rows.publish(topic, payload, run.event.camera, now)
+
+    def _seen_again(self, run_id: str, event: Event, picture: str | None) -> Decided:
+        told = rows.publish("run.step", {"run": run_id, "seen_again": event.id}, event.camera, self._parts.now())
+        return Decided((rows.seen_again(run_id, picture), told))
+
+    def _refused(self, plan: Plan, event: Event, refusal: Refusal) -> Decided:
+        """A counter and a sampled reason, never silence."""
+        now = self._parts.clock.now()
+        sample = rows.dump({"event": event.id, "at": event.at.timestamp(), "why": bounds.SENTENCES[refusal]})
+        return Decided((rows.count(plan.workflow_id, f"refused.{refusal}", bounds.hour_of(now), sample),))
+
+    def _capped(self, met: _Met, said: bool) -> tuple[Op, ...]:
+        """Reaching the hour's cap needs attention, and is said in one alert."""
+        plan, parts = met.plan, self._parts
+        hour = bounds.hour_of(rows.moment(met.now))
+        counted = rows.count(plan.workflow_id, CAPPED, hour)
+        if said:
+            return (counted,)
+        title = f"{plan.name} has used its {met.limits.per_hour} runs of this hour"
+        alert = engine_alert(
+            parts, title, "Raise per_hour, or narrow what starts it.", workflow_id=plan.workflow_id, event=met.event
+        )
+        return (counted, attention_op(plan.workflow_id, PER_HOUR_ATTENTION), *alert)
+
+
+PER_HOUR_ATTENTION: Final[dict[str, JSON]] = {"why": "per_hour", "sentence": bounds.SENTENCES[Refusal.PER_HOUR]}
+
+
+def _clear_capped(workflow_id: str) -> Op:
+    """A run within the cap again: that attention is over."""
+    return Op(
+        "UPDATE workflows SET attention = NULL WHERE id = :id AND attention = :capped",
+        {"id": workflow_id, "capped": rows.dump(PER_HOUR_ATTENTION)},
+    )
+
+
+def end_run_ops(run: Mapping[str, Any], state: RunState, reason: str, now: float) -> tuple[Op, ...]:
+    """End a run from outside it: its waits, its questions and the step that it stood in end too."""
+    told = {"run": run["id"], "workflow": run["workflow_id"], "state": state, "reason": reason}
+    return (
+        rows.end_alive_run(run["id"], run["fence"], state, reason, now),
+        rows.end_waiting_step(run["id"], StepStatus.SKIPPED, now),
+        rows.cancel_waits(run["id"]),
+        rows.close_approvals(run["id"], "cancelled"),
+        rows.publish("run.ended", told, None, now),
+        rows.publish("approval.closed", {"run": run["id"], "why": reason}, None, now),
+    )
+
+
+def _if_row(
+    run_id: str, answer: object, values: Mapping[str, Labelled], started: float, ended: float
+) -> dict[str, JSON]:
+    failed = isinstance(answer, Failed)
+    said = {"error": answer.sentence, "code": answer.code} if isinstance(answer, Failed) else {}
+    done = answer if isinstance(answer, Done) else None
+    return {
+        "run_id": run_id,
+        "path": TOP_IF,
+        "seq": 0,
+        "kind": "if",
+        "status": (StepStatus.FAILED if failed else StepStatus.DONE).value,
+        "outcome": done.outcome if done else None,
+        "inputs": rows.dump(values_to_json(values)),
+        "result": rows.dump(dict(done.result) if done else said),
+        "started_at": started,
+        "ended_at": ended,
+    }

@@ -1,0 +1,76 @@
+"""What runs leave in the inbox and the log, and the engine's own alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from siteward.core.engine import rows
+from siteward.core.engine.effects import clamp_severity
+from siteward.core.engine.parts import Parts
+from siteward.core.engine.seam import JSON, Trail
+from siteward.core.engine.views import Run
+from siteward.core.events.event import Event
+from siteward.core.plugins.objects import Record
+from siteward.core.store.writer import Op
+
+SEVERITY = "medium"
+"""Of the engine's own alerts: a person should look, and nothing burns."""
+
+
+def record_ops(parts: Parts, run: Run, path: str, trail: Trail, records: Iterable[Record]) -> tuple[Op, ...]:
+    """The rows that a step leaves, in the step's own transaction. An alert's severity is what its path has earned."""
+    now = parts.now()
+    about: dict[str, JSON] = {
+        "run_id": run.id,
+        "path": path,
+        "workflow_id": run.plan.workflow_id,
+        "camera": run.event.camera,
+        "correlation_id": run.event.correlation_id or run.event.id,
+        "chain": run.chain,
+        "severity": "low",
+        "title": run.plan.name,
+        "at": now,
+    }
+    ops: list[Op] = []
+    for record in records:
+        values = {**about, **record.values}
+        if record.kind != "log":
+            asked = str(values["severity"])
+            values["severity"], values["clamped_why"] = clamp_severity(asked, trail)
+            values["asked_severity"] = asked
+        new_id = parts.ids.new()
+        ops.append(rows.new_record(new_id, Record(record.kind, values), {}))
+        if record.kind != "log":
+            ops.append(
+                rows.publish("alert.raised", {"id": new_id, "kind": record.kind, "run": run.id}, run.event.camera, now)
+            )
+    return tuple(ops)
+
+
+def engine_alert(
+    parts: Parts,
+    title: str,
+    message: str,
+    *,
+    workflow_id: str,
+    event: Event,
+    run_id: str | None = None,
+    path: str | None = None,
+) -> tuple[Op, ...]:
+    """An alert of the engine's own, to the site's owner."""
+    new_id, now = parts.ids.new(), parts.now()
+    values = {
+        "run_id": run_id,
+        "path": path,
+        "workflow_id": workflow_id,
+        "camera": event.camera,
+        "who": [parts.site.owner],
+        "severity": SEVERITY,
+        "title": title,
+        "message": message,
+        "correlation_id": event.correlation_id or event.id,
+        "chain": event.chain,
+        "at": now,
+    }
+    told = {"id": new_id, "kind": "engine", "run": run_id}
+    return rows.new_record(new_id, Record("engine", values), {}), rows.publish("alert.raised", told, event.camera, now)
