@@ -14,8 +14,8 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-import yaml
-
+from .notes import Notes
+from .places import read_tree
 from .registry import (
     ActionSpec,
     ConditionSpec,
@@ -33,6 +33,7 @@ from .registry import (
     ToolSpec,
     TriggerSpec,
 )
+from .tree import Node, NodeKind
 
 Entry = Mapping[str, Any]
 Spec = TypeVar("Spec")
@@ -84,7 +85,27 @@ def shipped_manifests() -> tuple[Entry, ...]:
     folders = [root / "steps", root / "tools"]
     folders += sorted((root / "integrations").iterdir(), key=lambda folder: folder.name)
     texts = [(folder / "manifest.yaml").read_bytes() for folder in folders if (folder / "manifest.yaml").is_file()]
-    return tuple(yaml.safe_load(text) for text in texts)
+    return tuple(_parsed(text) for text in texts)
+
+
+def _parsed(text: bytes) -> Entry:
+    """A shipped manifest, which the tests hold to be right."""
+    notes = Notes()
+    tree = read_tree(text, notes).tree
+    if tree is None or notes.has_errors:
+        raise ValueError(f"a shipped manifest cannot be read: {[one.message for one in notes.sorted()]}")
+    data = thawed(tree)
+    assert isinstance(data, dict)
+    return data
+
+
+def thawed(node: Node) -> Any:
+    """A YAML tree as plain dicts, lists and scalars, as JSON schemas and voluptuous want them."""
+    if node.kind is NodeKind.MAP:
+        return {entry.key: thawed(entry.value) for entry in node.entries}
+    if node.kind is NodeKind.LIST:
+        return [thawed(item) for item in node.items]
+    return node.value
 
 
 @cache

@@ -60,6 +60,22 @@ class GateSettings:
     settings: Mapping[str, JSON]
 
 
+@dataclass(frozen=True, slots=True)
+class GateDriver:
+    """What drives gates, under its integration's domain. `state` reads `open`, `closed` or `unknown` from the gate itself; raises
+    `Unreachable` or `EgressRefused`. The moves are its `gate.open` and `gate.close` actions."""
+
+    name: str
+    state: Callable[[GateSettings, Host], Awaitable[str]]
+
+
+class Named(Protocol):
+    """Something that a manifest declares by name."""
+
+    @property
+    def name(self) -> str: ...
+
+
 class Host(Protocol):
     """What an integration may use of the host. No database session, no other integration, no socket but through `http`."""
 
@@ -219,6 +235,15 @@ class StepKind:
 
     name: str
     run: Callable[[Mapping[str, JSON], Host], Awaitable[ThirdPartyStep]]
+
+
+@dataclass(frozen=True, slots=True)
+class HostStepKind:
+    """A step kind of the host itself, which may wait, iterate and give authority: `step` is a `HostStep` of the engine's seam, which
+    this room does not know."""
+
+    name: str
+    step: object
 
 
 @dataclass(frozen=True, slots=True)
