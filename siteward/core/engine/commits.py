@@ -1,0 +1,204 @@
+"""What a step's end writes: the run's next position, the step's row and everything that the step leaves, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from siteward.core.contract.document import Step
+from siteward.core.contract.registry import Repeat
+from siteward.core.engine import rows
+from siteward.core.engine.acting import Acted
+from siteward.core.engine.limits import hour_of
+from siteward.core.engine.parts import Parts
+from siteward.core.engine.position import Position, position_to_json, wait_to_json
+from siteward.core.engine.records import engine_alert, record_ops
+from siteward.core.engine.seam import Done, Failed, Iterate, Mode, Park, RunState, StepStatus
+from siteward.core.engine.values import values_to_json
+from siteward.core.engine.views import AI_CALLS, Run
+from siteward.core.store.writer import Op
+
+VERDICTS: Final[Mapping[StepStatus, RunState]] = {
+    StepStatus.EXPIRED: RunState.EXPIRED,
+    StepStatus.UNKNOWN: RunState.UNKNOWN,
+    StepStatus.REFUSED: RunState.FAILED,
+    StepStatus.FAILED: RunState.FAILED,
+}
+"""What a step's end makes of its run."""
+SAID: Final = (StepStatus.EXPIRED, StepStatus.UNKNOWN, StepStatus.REFUSED)
+"""Ends that an alert of the engine tells: something was to be done and a person should know that it was not, or may not have been."""
+AI_COLUMNS: Final = (
+    *("reason", "confidence", "confidence_source", "self_reported"),
+    *("unsure_reason", "rule", "model", "usage"),
+)
+
+
+class Commits:
+    """Writes what came of steps."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def intent(self, run: Run, step: Step, path: str, acted: Acted, repeat: Repeat) -> None:
+        """The intent of a step that acts outside. It is on the disk before anything is sent, and only if the run is still ours."""
+        row = self._step_row(run, step, path, acted, self._parts.now())
+        row |= {"status": StepStatus.INTENT.value, "result": rows.dump({"repeat": repeat.value})}
+        await self._parts.store.submit(
+            rows.hold_run(run.id, run.fence), rows.put_step(row), self._told(run, path, step, StepStatus.INTENT)
+        )
+
+    async def end(self, run: Run) -> None:
+        """The run has no further step."""
+        await self._parts.store.submit(*self._move(run, run.position))
+
+    async def outcome(self, run: Run, step: Step, path: str, acted: Acted, started: float) -> Run | None:
+        """Commit a step's outcome. The run at its next position, or None where it parked or ended."""
+        self._parts.boundaries.reach("step.answered")
+        match acted.outcome:
+            case Done():
+                position = run.position.after(step, path, acted.outcome, run.plan)
+                ops = self._done(run, step, path, acted, acted.outcome, started)
+            case Failed():
+                failed = acted.outcome
+                reason = f"{failed.code}: {failed.sentence}"
+                position = run.position.stopped(VERDICTS.get(failed.status, RunState.FAILED), reason, run.plan)
+                ops = self._failed(run, step, path, acted, failed, started)
+            case Iterate():
+                position = run.position.over(step, path, acted.outcome, run.plan)
+                ops = self._done(run, step, path, acted, Done(result={"items": len(acted.outcome.items)}), started)
+            case Park():
+                await self._parts.store.submit(*self._park(run, step, path, acted, acted.outcome, started))
+                self._parts.boundaries.reach("step.committed")
+                return None
+        ended = (
+            () if run.position.wake is None else (rows.cancel_waits(run.id), rows.close_approvals(run.id, "no_answer"))
+        )
+        await self._parts.store.submit(*self._move(run, position), *ops, *ended)
+        self._parts.boundaries.reach("step.committed")
+        return run.at(position) if position.frames else None
+
+    # -- the writes of each end ----------------------------------------------------------------------------------------
+    def _move(self, run: Run, position: Position) -> tuple[Op, ...]:
+        """The next position; at the end also the run's state, with the last step's commit."""
+        if position.frames:
+            return (rows.move_run(run.id, run.fence, position_to_json(position), RunState.RUNNING),)
+        now = self._parts.now()
+        state = position.verdict or RunState.DONE
+        told = {"run": run.id, "workflow": run.plan.workflow_id, "state": state, "reason": position.reason}
+        return (
+            rows.move_run(run.id, run.fence, position_to_json(position), state, position.reason, now),
+            rows.publish("run.ended", told, run.event.camera, now),
+        )
+
+    def _done(self, run: Run, step: Step, path: str, acted: Acted, done: Done, started: float) -> tuple[Op, ...]:
+        row = self._step_row(run, step, path, acted, started)
+        row |= {
+            "status": done.status.value,
+            "outcome": done.outcome,
+            "result": rows.dump(dict(done.result)),
+            "ended_at": self._parts.now(),
+        }
+        row |= _ai_columns(done)
+        performed = done.status is not StepStatus.WOULD_HAVE
+        records = record_ops(self._parts, run, path, run.position.trail, done.records) if performed else ()
+        return (
+            rows.put_step(row),
+            *records,
+            *self._calls(run, step, path, done),
+            self._told(run, path, step, done.status),
+        )
+
+    def _calls(self, run: Run, step: Step, path: str, done: Done) -> tuple[Op, ...]:
+        """An AI step's trace, and its part of the hour's AI calls."""
+        ops = [
+            rows.new_tool_call(self._parts.ids.new(), run.id, path, number, call)
+            for number, call in enumerate(done.calls)
+        ]
+        if step.kind == "ai" and run.mode in (Mode.ON, Mode.TEST):
+            hour = hour_of(self._parts.clock.now())
+            made = max(1, sum(1 for call in done.calls if call.get("kind") == "model"))
+            ops += [rows.count(run.plan.workflow_id, AI_CALLS, hour) for _ in range(made)]
+        return tuple(ops)
+
+    def _failed(self, run: Run, step: Step, path: str, acted: Acted, failed: Failed, started: float) -> tuple[Op, ...]:
+        row = self._step_row(run, step, path, acted, started)
+        row |= {
+            "status": failed.status.value,
+            "result": rows.dump({"code": failed.code, "error": failed.sentence}),
+            "ended_at": self._parts.now(),
+        }
+        ops: tuple[Op, ...] = (rows.put_step(row), self._told(run, path, step, failed.status))
+        if failed.status in SAID:
+            title = f"{run.plan.name}: {step.kind} {failed.status.value}"
+            ops += engine_alert(
+                self._parts,
+                title,
+                failed.sentence,
+                workflow_id=run.plan.workflow_id,
+                event=run.event,
+                run_id=run.id,
+                path=path,
+            )
+        return ops
+
+    def _park(self, run: Run, step: Step, path: str, acted: Acted, park: Park, started: float) -> tuple[Op, ...]:
+        """The step waits: its waits and its question are committed with it. A step that parks again keeps what is still open."""
+        again = run.position.wake is not None
+        retries = any(wait.kind == "retry" for wait in park.waits)
+        status = StepStatus.INTENT if retries else StepStatus.WAITING
+        row = self._step_row(run, step, path, acted, started)
+        row |= {"status": status.value, "result": rows.dump(self._parked_result(park, retries))}
+        position = replace(run.position, wake=None)
+        ops: list[Op] = [
+            rows.move_run(run.id, run.fence, position_to_json(position), RunState.WAITING),
+            rows.put_step(row),
+        ]
+        for wait in park.waits:
+            ops += rows.new_waits(wait, self._parts.ids.new, run.id, path, wait_to_json(wait))
+        ops += record_ops(self._parts, run, path, run.position.trail, park.records)
+        if park.approval is not None:
+            ops += self._ask(run, path, park, again)
+        ops.append(self._told(run, path, step, status))
+        return tuple(ops)
+
+    def _parked_result(self, park: Park, retries: bool) -> dict[str, Any]:
+        return {**park.result, "repeat": Repeat.KEYED_RETRY.value} if retries else dict(park.result)
+
+    def _ask(self, run: Run, path: str, park: Park, again: bool) -> tuple[Op, ...]:
+        asked, now = park.approval, self._parts.now()
+        if asked is None:
+            return ()
+        if again:
+            return (rows.ask_more(run.id, path, asked.who),)
+        new_id, camera = self._parts.ids.new(), run.event.camera
+        told = {"id": new_id, "run": run.id, "message": asked.message, "who": list(asked.who)}
+        return (
+            rows.new_approval(new_id, run.id, path, run.plan.workflow_id, camera, asked, now),
+            rows.publish("approval.opened", told, camera, now),
+        )
+
+    def _step_row(self, run: Run, step: Step, path: str, acted: Acted, started: float) -> dict[str, Any]:
+        inputs = values_to_json(acted.inputs) if acted.inputs else dict(step.settings)
+        return {
+            "run_id": run.id,
+            "path": path,
+            "seq": run.position.seq + 1,
+            "kind": step.kind,
+            "name": step.name,
+            "inputs": rows.dump(inputs),
+            "key": acted.key,
+            "attempts": acted.attempts,
+            "started_at": started,
+        }
+
+    def _told(self, run: Run, path: str, step: Step, status: StepStatus) -> Op:
+        payload = {"run": run.id, "path": path, "kind": step.kind, "status": status}
+        return rows.publish("run.step", payload, run.event.camera, self._parts.now())
+
+
+def _ai_columns(done: Done) -> dict[str, Any]:
+    found = {name: value for name, value in done.columns.items() if name in AI_COLUMNS}
+    return {
+        name: rows.dump(value) if isinstance(value, Mapping | list | tuple) else value for name, value in found.items()
+    }

@@ -1,0 +1,292 @@
+"""Waits end here: their time comes, a person replies, or an event arrives. Each end is one conditional write, and the first one wins."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, and_, select
+
+from siteward.core.contract.document import TriggerUse
+from siteward.core.engine import rows
+from siteward.core.engine.catalog import Catalog
+from siteward.core.engine.matcher import fits
+from siteward.core.engine.parts import Parts
+from siteward.core.engine.position import Position, WakeNote, position_from_json, position_to_json, wait_from_json
+from siteward.core.engine.seam import Labelled, RunState, WakeKind
+from siteward.core.engine.values import plain, resolve_settings
+from siteward.core.errors import ConfigurationInvalid, Conflict, NotAllowed, NotFound, SitewardError
+from siteward.core.events.event import Event
+from siteward.core.store.errors import LostRace
+from siteward.core.store.schema import events, waits, workflow_approvals, workflow_run_steps, workflow_runs
+from siteward.core.store.writer import Op
+
+_log = logging.getLogger(__name__)
+
+BATCH: Final = 100
+"""Due rows fired at once; a burst after a long sleep goes on in the next round."""
+
+
+class AlreadyAnswered(Conflict):
+    """The question is no longer open: somebody answered it, its time was over, or its run ended."""
+
+    code = "approval.closed"
+
+
+class Waits:
+    """Ends waits and wakes their runs. Methods return the runs that are to be driven now."""
+
+    def __init__(self, parts: Parts, catalog: Catalog) -> None:
+        self._parts = parts
+        self._catalog = catalog
+
+    # -- their time comes ----------------------------------------------------------------------------------------------
+    async def next_due(self) -> datetime | None:
+        """When the next wait of a run is due."""
+        query = select(waits.c.due_at).select_from(_with_run()).where(_fireable()).order_by(waits.c.due_at).limit(1)
+        found = await self._parts.store.read(query)
+        return rows.moment(found[0]["due_at"]) if found else None
+
+    async def fire_due(self) -> tuple[str, ...]:
+        """End every wait of a run whose time has come."""
+        due = waits.c.due_at <= self._parts.now()
+        query = select(waits).select_from(_with_run()).where(_fireable(), due).order_by(waits.c.due_at).limit(BATCH)
+        woken = [await self._fire(row) for row in await self._parts.store.read(query)]
+        return tuple(run_id for run_id in woken if run_id is not None)
+
+    async def _fire(self, row: Mapping[str, Any]) -> str | None:
+        wait = wait_from_json(rows.load(row["payload"]))
+        note = WakeNote(WakeKind.DUE, wait, self._parts.now(), self._parts.clock.since_boot())
+        ops = [rows.take_wait(row["id"])]
+        if wait.kind == "ask":
+            # A reply that was committed before keeps the question, and this wait ends with it.
+            ops += [_no_answer(row), self._closed(row["run_id"], "no_answer")]
+        if wait.event_types:
+            ops.append(_take_siblings(row))
+        return await self._wake(row["run_id"], note, tuple(ops))
+
+    # -- a person replies ----------------------------------------------------------------------------------------------
+    async def answer(self, approval_id: str, reply: str, by: str, note: str | None = None) -> str | None:
+        """Record a reply; the first one wins. `by` is `user:<name>`. Returns the run to drive, if it goes on.
+
+        Raises `NotFound`, `NotAllowed`, `ConfigurationInvalid` (no such reply) and `AlreadyAnswered`.
+        """
+        approval = await self.approval(approval_id)
+        await self._check_answer(approval, reply, by)
+        now, boot = self._parts.now(), self._parts.clock.since_boot()
+        try:
+            await self._parts.store.submit(
+                _answered(approval_id, reply, by, now, boot, note),
+                _take_waits_of(approval["run_id"], approval["path"]),
+                self._closed(approval["run_id"], "answered", approval_id, reply, by, approval["camera"]),
+            )
+        except LostRace:
+            raise _already(await self.approval(approval_id)) from None
+        self._parts.boundaries.reach("answer.committed")
+        return await self._wake_answered(
+            {**approval, "reply": reply, "answered_by": by, "answered_at": now, "answered_boot": boot, "note": note}
+        )
+
+    async def approval(self, approval_id: str) -> Mapping[str, Any]:
+        """A question's row. Raises `NotFound`."""
+        found = await self._parts.store.read(select(workflow_approvals).where(workflow_approvals.c.id == approval_id))
+        if not found:
+            raise NotFound("There is no such question.", where=approval_id)
+        return found[0]
+
+    async def _check_answer(self, approval: Mapping[str, Any], reply: str, by: str) -> None:
+        if not await self._parts.site.may_answer(by, rows.load(approval["who"]), approval["camera"]):
+            raise NotAllowed("This question is not for you: ask an admin to add you to those who are asked.")
+        replies = [offered["reply"] for offered in rows.load(approval["replies"])]
+        if reply not in replies:
+            raise ConfigurationInvalid(f"{reply!r} is no reply to this question; choose one of {', '.join(replies)}.")
+        if approval["state"] != "open":
+            raise _already(approval)
+        if approval["due_at"] is not None and approval["due_at"] <= self._parts.now():
+            raise AlreadyAnswered("The time for this question is over.")
+
+    async def answered(self) -> tuple[str, ...]:
+        """Wake runs whose question was answered while nobody could wake them: the answer's row is their mailbox."""
+        query = (
+            select(workflow_approvals)
+            .join(workflow_runs, workflow_runs.c.id == workflow_approvals.c.run_id)
+            .join(workflow_run_steps, _same_step(workflow_approvals))
+            .where(
+                workflow_approvals.c.state == "answered",
+                workflow_approvals.c.rehearsal.is_(False),
+                workflow_runs.c.state == RunState.WAITING,
+                workflow_run_steps.c.status == "waiting",
+            )
+        )
+        woken = [await self._wake_answered(row) for row in await self._parts.store.read(query)]
+        return tuple(run_id for run_id in woken if run_id is not None)
+
+    async def _wake_answered(self, approval: Mapping[str, Any]) -> str | None:
+        due = None if approval["due_at"] is None else approval["due_at"]
+        note = WakeNote(
+            WakeKind.REPLY,
+            wait_from_json({"kind": "ask", "due": due, "payload": {"approval": approval["id"]}, "event_types": []}),
+            approval["answered_at"],
+            approval["answered_boot"],
+            approval["reply"],
+            approval["answered_by"],
+            approval["note"],
+        )
+        return await self._wake(approval["run_id"], note, (), approval["path"])
+
+    # -- an event arrives ----------------------------------------------------------------------------------------------
+    async def offer(self, event: Event) -> tuple[str, ...]:
+        """Give an event to the runs that wait for one of its type."""
+        query = (
+            select(waits)
+            .select_from(_with_run())
+            .where(waits.c.state == "open", waits.c.event_type == event.type, workflow_runs.c.state == RunState.WAITING)
+        )
+        woken = [await self._offer(row, event) for row in await self._parts.store.read(query)]
+        return tuple(run_id for run_id in woken if run_id is not None)
+
+    async def missed_events(self) -> tuple[str, ...]:
+        """Events that were accepted between a step's start and its wait, or whose offer a crash cut off."""
+        query = (
+            select(waits, workflow_run_steps.c.started_at)
+            .select_from(_with_run().join(workflow_run_steps, _same_step(waits)))
+            .where(waits.c.state == "open", waits.c.event_type.is_not(None), workflow_runs.c.state == RunState.WAITING)
+        )
+        woken: dict[str, None] = {}
+        for row in await self._parts.store.read(query):
+            since = select(events).where(events.c.type == row["event_type"], events.c.accepted_at >= row["started_at"])
+            for found in await self._parts.store.read(since.order_by(events.c.accepted_at, events.c.id)):
+                if row["run_id"] not in woken and (run_id := await self._offer(row, rows.event_from_row(found))):
+                    woken[run_id] = None
+        return tuple(woken)
+
+    async def _offer(self, row: Mapping[str, Any], event: Event) -> str | None:
+        run = await self._run(row["run_id"])
+        if run is None or run["event_id"] == event.id:
+            return None
+        if not await self._fits(run, row["path"], event):
+            return None
+        note = WakeNote(
+            WakeKind.EVENT,
+            wait_from_json(rows.load(row["payload"])),
+            self._parts.now(),
+            self._parts.clock.since_boot(),
+            event_id=event.id,
+        )
+        return await self._wake(row["run_id"], note, (rows.take_wait(row["id"]), _take_siblings(row)), row["path"])
+
+    async def _fits(self, run: Mapping[str, Any], path: str, event: Event) -> bool:
+        """Whether one of the triggers that the step waits for fits, its settings filled with the run's values."""
+        plan = await self._catalog.plan(run["workflow_id"], run["version"])
+        position = position_from_json(rows.load(run["position"]))
+        at = position.current(plan)
+        if at is None or at[1] != path:
+            return False
+        return any(
+            fits(use, event, self._parts.skills.triggers, self._parts.site.cameras_of)
+            for use in _filled(at[0].triggers, position.values)
+        )
+
+    # -- the wake ------------------------------------------------------------------------------------------------------
+    async def _wake(self, run_id: str, note: WakeNote, ops: tuple[Op, ...], path: str | None = None) -> str | None:
+        """Let a waiting run go on, with the reason committed beside it. None where something else ended the wait first."""
+        run = await self._run(run_id)
+        if run is None or run["state"] != RunState.WAITING:
+            return None
+        position = position_from_json(rows.load(run["position"]))
+        if path is not None and not _stands_at(position, path):
+            return None
+        woken = position_to_json(replace(position, wake=note))
+        try:
+            await self._parts.store.submit(*ops, rows.wake_run(run_id, run["fence"], woken))
+        except LostRace:
+            _log.debug("The wait of run %s ended otherwise.", run_id)
+            return None
+        self._parts.boundaries.reach("run.woken")
+        return run_id
+
+    async def _run(self, run_id: str) -> Mapping[str, Any] | None:
+        found = await self._parts.store.read(select(workflow_runs).where(workflow_runs.c.id == run_id))
+        return found[0] if found else None
+
+    def _closed(
+        self,
+        run_id: str,
+        why: str,
+        approval_id: str | None = None,
+        reply: str | None = None,
+        by: str | None = None,
+        camera: str | None = None,
+    ) -> Op:
+        payload = {"id": approval_id, "run": run_id, "why": why, "reply": reply, "by": by}
+        return rows.publish("approval.closed", payload, camera, self._parts.now())
+
+
+def _with_run() -> Any:
+    return waits.join(workflow_runs, workflow_runs.c.id == waits.c.run_id)
+
+
+def _fireable() -> ColumnElement[bool]:
+    """A wait whose run stands still. One that is under way is asked again when it has parked."""
+    return and_(waits.c.state == "open", waits.c.due_at.is_not(None), workflow_runs.c.state == RunState.WAITING)
+
+
+def _same_step(table: Any) -> ColumnElement[bool]:
+    return and_(workflow_run_steps.c.run_id == table.c.run_id, workflow_run_steps.c.path == table.c.path)
+
+
+def _stands_at(position: Position, path: str) -> bool:
+    top = position.frames[-1] if position.frames else None
+    return top is not None and f"{top.path}.{top.index}" == path
+
+
+def _filled(uses: Iterable[TriggerUse], values: Mapping[str, Labelled]) -> Iterable[TriggerUse]:
+    for use in uses:
+        try:
+            yield replace(use, settings=plain(resolve_settings(use.settings, values)))
+        except SitewardError:
+            _log.warning("The trigger %s of a wait names a value that this run has not.", use.name)
+
+
+def _take_siblings(row: Mapping[str, Any]) -> Op:
+    """The other rows of the same wait (one per event type)."""
+    return Op(
+        "UPDATE waits SET state = 'taken' WHERE run_id = :run AND path = :path AND kind = :kind AND state = 'open'",
+        {"run": row["run_id"], "path": row["path"], "kind": row["kind"]},
+    )
+
+
+def _take_waits_of(run_id: str, path: str) -> Op:
+    return Op(
+        "UPDATE waits SET state = 'taken' WHERE run_id = :run AND path = :path AND state = 'open'",
+        {"run": run_id, "path": path},
+    )
+
+
+def _no_answer(row: Mapping[str, Any]) -> Op:
+    return Op(
+        "UPDATE workflow_approvals SET state = 'no_answer' WHERE run_id = :run AND path = :path AND state = 'open'",
+        {"run": row["run_id"], "path": row["path"]},
+        expect=1,
+    )
+
+
+def _answered(approval_id: str, reply: str, by: str, now: float, boot: float, note: str | None) -> Op:
+    return Op(
+        "UPDATE workflow_approvals SET state = 'answered', reply = :reply, answered_by = :by, answered_at = :now, "
+        "answered_boot = :boot, note = :note WHERE id = :id AND state = 'open'",
+        {"id": approval_id, "reply": reply, "by": by, "now": now, "boot": boot, "note": note},
+        expect=1,
+    )
+
+
+def _already(approval: Mapping[str, Any]) -> AlreadyAnswered:
+    if approval["state"] == "answered":
+        who = str(approval["answered_by"]).removeprefix("user:")
+        return AlreadyAnswered(f"Already answered by {who}: {approval['reply']}.")
+    if approval["state"] == "no_answer":
+        return AlreadyAnswered("The time for this question is over.")
+    return AlreadyAnswered("This question was withdrawn: its run has ended.")
