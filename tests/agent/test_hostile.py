@@ -51,18 +51,22 @@ async def _asked(seed: int = 0, **where: Any) -> tuple[Scripted, Decision]:
     return model, decision
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("place", ["value", "name", "nested", "list", "facts", "memory"])
-async def test_a_hostile_text_stays_inside_its_data_block(text: str, place: str) -> None:
-    where: dict[str, Any] = {
+def _placed(text: str, place: str) -> dict[str, Any]:
+    places: dict[str, dict[str, Any]] = {
         "value": {"inputs": {"plate": text}},
         "name": {"inputs": {text: "x"}},
         "nested": {"inputs": {"event": {"payload": {"ocr": [text]}}}},
         "list": {"inputs": {"visitors": [text, text]}},
         "facts": {"site_facts": text},
         "memory": {"memory": [text]},
-    }[place]
-    model, _ = await _asked(**where)
+    }
+    return places[place]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("place", ["value", "name", "nested", "list", "facts", "memory"])
+async def test_a_hostile_text_stays_inside_its_data_block(text: str, place: str) -> None:
+    model, _ = await _asked(**_placed(text, place))
     clean, _ = await _asked(inputs={"plate": "KA 1"})
     system, user = model.words()
     assert system == clean.words()[0]  # the author's words alone, whatever the data says

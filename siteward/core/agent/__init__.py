@@ -10,6 +10,7 @@ from .fields import FieldType, Malformed
 from .limits import Budget, Limits, Usage
 from .look import replay_look, run_look
 from .prompt import PROMPT_VERSION
+from .settings import StepSpec, spec_of
 from .suspended import Resume, Suspended
 from .tools import Effect, Tool, ToolMode, ToolResult, effective_mode
 from .trace import RowKind, RowStatus, TraceRow
@@ -37,6 +38,7 @@ __all__ = [
     "RowKind",
     "RowStatus",
     "Rule",
+    "StepSpec",
     "Suspended",
     "Tool",
     "ToolCall",
@@ -49,4 +51,5 @@ __all__ = [
     "effective_mode",
     "replay_look",
     "run_look",
+    "spec_of",
 ]
