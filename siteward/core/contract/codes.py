@@ -35,6 +35,7 @@ CODES: Final[Mapping[str, str]] = MappingProxyType(
         "shape.bad_id": "An id that is not a plain name, or that is taken by a name the trigger gives.",
         "shape.bad_placeholder": "Braces that are not a placeholder and not doubled.",
         "shape.unknown_placeholder": "A placeholder that nothing fills at this point.",
+        "shape.input_place": "(in a blueprint) An `!input` where the blueprint itself must say what happens.",
         "shape.contract": "A contract version other than workflow.v1.",
         # 2. skill: something nobody provides
         "skill.unknown_trigger": "A trigger that nobody provides.",
