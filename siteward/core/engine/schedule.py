@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
+from siteward.core.contract.cron import cron_can_fire
 from siteward.core.contract.durations import DAYS, parse_duration, parse_time, say_duration
 from siteward.core.errors import ConfigurationInvalid
 
@@ -88,6 +89,8 @@ def _next_every(seconds: int, after: datetime) -> datetime:
 
 
 def _next_cron(expression: str, after: datetime, zone: ZoneInfo) -> datetime | None:
+    if not cron_can_fire(expression):
+        return None
     try:
         found = next(CronSim(expression, after.astimezone(zone)), None)
     except CronSimError as error:
