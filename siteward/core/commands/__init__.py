@@ -1,0 +1,1 @@
+"""The commands of `siteward`, one file for each group of them."""

@@ -1,0 +1,89 @@
+"""Commands on workflow files: validate and explain. They need no site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from siteward.core.contract import Explanation, Report, Severity, explain, needs_of, validate
+from siteward.core.commands.output import Exit, err, out, print_json, stop
+from siteward.sdk.workflows import default_registry
+
+COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+
+
+def _read(file: str, as_json: bool) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        stop(
+            f"{file} cannot be opened: {error.strerror}. Check the name and that you may read it.",
+            Exit.COULD_NOT,
+            as_json=as_json,
+            problem="file.unreadable",
+        )
+
+
+def _print_problems(file: str, report: Report) -> None:
+    for problem in report.problems:
+        place = f"{file}:{problem.place.line}:{problem.place.column}"
+        colour = COLOURS[problem.severity]
+        out.print(f"{escape(place)} [{colour}]{problem.severity.value}[/] {escape(problem.message)} [dim]({problem.code})[/]")
+        for fix in problem.fixes:
+            out.print(f"    [dim]can be mended:[/] {escape(fix.title)}")
+
+
+def _explain(report: Report) -> Explanation | None:
+    return explain(report.document, default_registry()) if report.document is not None else None
+
+
+@click.command("validate")
+@click.argument("file")
+@click.option("--fragment", is_flag=True, help="The file is a fragment that begins at `then:`.")
+@click.option("--json", "as_json", is_flag=True, help="Print problems, needs and summary as JSON.")
+def validate_command(file: str, fragment: bool, as_json: bool) -> None:
+    """Check a workflow FILE: what is wrong, where, and what to write instead.
+
+    Exit code 0: nothing is an error. 1: something is. 2: the file cannot be opened.
+    """
+    report = validate(_read(file, as_json), default_registry(), fragment=fragment)
+    explanation = _explain(report)
+    if as_json:
+        print_json(
+            {
+                "ok": report.ok,
+                "problems": [problem.as_dict() for problem in report.problems],
+                "needs": {} if report.document is None else needs_of(report.document, default_registry()),
+                "summary": "" if explanation is None else explanation.text(),
+            }
+        )
+    else:
+        _print_problems(file, report)
+        if report.ok:
+            out.print(f"[green]{escape(file)} is a good workflow.[/]")
+        else:
+            wrong = sum(problem.severity is Severity.ERROR for problem in report.problems)
+            err.print(f"{escape(file)}: {wrong} {'error' if wrong == 1 else 'errors'}.")
+    raise click.exceptions.Exit(int(Exit.DONE if report.ok else Exit.REFUSED))
+
+
+@click.command("explain")
+@click.argument("file")
+@click.option("--fragment", is_flag=True, help="The file is a fragment that begins at `then:`.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def explain_command(file: str, fragment: bool, as_json: bool) -> None:
+    """Say in plain words what a workflow FILE would do: what starts it, what it may move, and who decides."""
+    report = validate(_read(file, as_json), default_registry(), fragment=fragment)
+    explanation = _explain(report)
+    if explanation is None:
+        _print_problems(file, report)
+        stop(f"{file} cannot be read as a workflow; the lines above say why.", Exit.REFUSED, as_json=as_json, problem="workflow.broken")
+    if as_json:
+        print_json({"ok": report.ok, **explanation.as_dict()})
+    else:
+        out.print(escape(explanation.text()))
+        if not report.ok:
+            err.print("[yellow]This file has errors and would be refused:[/] `siteward validate` lists them.")
+    raise click.exceptions.Exit(int(Exit.DONE if report.ok else Exit.REFUSED))

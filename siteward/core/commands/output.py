@@ -1,0 +1,81 @@
+"""What every command shares: exit codes, where the site is, and how an error reaches a person or a program."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+import orjson
+from rich.console import Console
+
+from siteward.core.errors import SitewardError
+
+CONFIGURATION = "configuration.yaml"
+DEMO_FOLDER = "demo-site"
+
+
+class Exit(IntEnum):
+    """0: done. 1: refused, or found wrong. 2: could not (a missing file, a port in use, a model that is not there)."""
+
+    DONE = 0
+    REFUSED = 1
+    COULD_NOT = 2
+
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on standard output, and nothing else."""
+    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+def stop(sentence: str, code: Exit, *, as_json: bool = False, problem: str = "error", where: str | None = None) -> NoReturn:
+    """End the command with one clear sentence (on standard error) and its exit code."""
+    if as_json:
+        print_json({"ok": False, "error": {"code": problem, "message": sentence, "where": where}})
+    else:
+        place = f"{where}: " if where else ""
+        err.print(f"[bold red]siteward:[/] {click.unstyle(place)}{sentence}", markup=True)
+    raise click.exceptions.Exit(int(code))
+
+
+@contextmanager
+def errors_end_the_command(as_json: bool = False) -> Iterator[None]:
+    """Turn the project's own errors into a sentence and exit code 2."""
+    try:
+        yield
+    except SitewardError as error:
+        stop(error.sentence, Exit.COULD_NOT, as_json=as_json, problem=error.code, where=error.where)
+
+
+def site_folder(context: click.Context) -> Path:
+    """The site's folder: `--config`, `SITEWARD_CONFIG`, this folder, or the demo's folder in it."""
+    given = context.find_root().params.get("config") or os.environ.get("SITEWARD_CONFIG")
+    if given:
+        return Path(given)
+    here = Path.cwd()
+    if (here / CONFIGURATION).is_file():
+        return here
+    return here / DEMO_FOLDER
+
+
+def existing_site(context: click.Context, *, as_json: bool = False) -> Path:
+    """The site's folder, which must hold a configuration; otherwise the command ends and says how to make one."""
+    folder = site_folder(context)
+    if not (folder / CONFIGURATION).is_file():
+        stop(
+            f"there is no site in {folder} (no {CONFIGURATION}). Start the demo with `siteward run --demo`, make a site with "
+            "`siteward --config DIR init`, or say where yours is with --config DIR.",
+            Exit.COULD_NOT,
+            as_json=as_json,
+            problem="site.missing",
+        )
+    return folder
