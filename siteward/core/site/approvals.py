@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.engine import RowMapping
 
 from siteward.core.errors import NotAllowed, NotFound
 from siteward.core.store.schema import workflow_approvals as approvals
@@ -106,7 +105,7 @@ _QUERY = select(approvals, workflows.c.name.label("workflow_name")).select_from(
 )
 
 
-def _approval(row: RowMapping) -> Approval:
+def _approval(row: Mapping[str, Any]) -> Approval:
     return Approval(
         id=row["id"],
         run_id=row["run_id"],

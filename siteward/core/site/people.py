@@ -65,6 +65,7 @@ class People:
         self._code = code
         self._configured_groups = configured_groups
         self._known: dict[str, Person] = {}
+        self.revision = 0
 
     @property
     def known(self) -> Mapping[str, Person]:
@@ -74,6 +75,7 @@ class People:
     async def refresh(self) -> None:
         """Read everyone anew; called at start and after each change here."""
         self._known = {person.name: person for person in await self.everyone()}
+        self.revision += 1
 
     async def has_admin(self) -> bool:
         """Whether somebody set the site up."""
@@ -148,7 +150,7 @@ class People:
 
     async def apply_groups(self) -> None:
         """Make the groups of everyone what the configuration says."""
-        known = {row.name: row["id"] for row in await self._store.read(select(users.c.name, users.c.id))}
+        known = {row["name"]: row["id"] for row in await self._store.read(select(users.c.name, users.c.id))}
         ops = [delete(groups, {"user_id": user_id}) for user_id in known.values()]
         for group, names in self._configured_groups().items():
             ops += [

@@ -49,6 +49,12 @@ class Sessions:
         self._people = people
         self._audit = audit
         self._new_token = new_token
+        self._ended = 0
+
+    @property
+    def revision(self) -> tuple[int, int]:
+        """Grows whenever a session was ended here or an account changed: what was known of sessions must be looked at anew."""
+        return self._ended, self._people.revision
 
     async def open(self, person: Person, address: str | None) -> tuple[str, Session]:
         """A new session; the token is returned once and never stored. Old sessions that ended are swept away."""
@@ -90,3 +96,4 @@ class Sessions:
             delete(sessions, {"token_hash": session.token_hash}),
             self._audit.row(Actor(session.person.who, address), "session.end"),
         )
+        self._ended += 1
