@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from siteward.core.engine.seam import HostStep
+from siteward.core.plugins.hookspecs import hookimpl
+from siteward.core.plugins.objects import Action, Condition, HostStepKind, Trigger
 
 from .actions import host_actions
 from .ai import AiStep
@@ -32,6 +34,30 @@ _STEPS: Final[Mapping[str, HostStep]] = MappingProxyType(
 def host_steps() -> Mapping[str, HostStep]:
     """The step kinds of the host, by name."""
     return _STEPS
+
+
+@hookimpl
+def siteward_step_kinds() -> Sequence[HostStepKind]:
+    """The step kinds above."""
+    return tuple(HostStepKind(name, step) for name, step in _STEPS.items())
+
+
+@hookimpl
+def siteward_triggers() -> Sequence[Trigger]:
+    """The host's own triggers."""
+    return host_triggers()
+
+
+@hookimpl
+def siteward_conditions() -> Sequence[Condition]:
+    """The conditions."""
+    return host_conditions()
+
+
+@hookimpl
+def siteward_actions() -> Sequence[Action]:
+    """The host's own actions."""
+    return host_actions()
 
 
 __all__ = ["host_actions", "host_conditions", "host_steps", "host_triggers"]

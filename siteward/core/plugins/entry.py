@@ -8,18 +8,20 @@ from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
+from .objects import ScenePlayer
+
 _LOG = logging.getLogger(__name__)
 
 
 class Entry:
-    """An integration as configured on this site. `settings` passed its schema. What is started through `task` and what enters `exits`
+    """An integration as configured on this site. `settings` passed its schema; `player` is what it can replay, where it has scenes. What is started through `task` and what enters `exits`
     ends when the integration is unloaded, last in, first out; an integration keeps nothing in its module."""
 
     def __init__(self, domain: str, settings: Mapping[str, Any]) -> None:
         self.domain = domain
         self.settings = settings
         self.exits = AsyncExitStack()
-        self.objects: dict[type, object] = {}
+        self.player: ScenePlayer | None = None
 
     def task(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run `work` until it ends or the integration is unloaded. Its failure is logged and harms nobody else."""

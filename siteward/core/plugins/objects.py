@@ -76,6 +76,14 @@ class Named(Protocol):
     def name(self) -> str: ...
 
 
+class ScenePlayer(Protocol):
+    """What replays recorded scenes on a demo site."""
+
+    async def play_next(self) -> str:
+        """Play the next scene as if it happened now; returns what it shows, in words."""
+        ...
+
+
 class Host(Protocol):
     """What an integration may use of the host. No database session, no other integration, no socket but through `http`."""
 
