@@ -45,15 +45,16 @@ CAPPED: Final = "capped"
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What one workflow makes of an event: the writes, and the run that they make (None: none, or one that is over already)."""
+    """What one workflow makes of an event: the writes, the run that they start (`run_id`), or the one that was over at once (`over`)."""
 
     ops: tuple[Op, ...]
     run_id: str | None = None
     made: int = 0
+    over: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Met:
+class Met:
     """A workflow whose trigger and top-level `if` an event met."""
 
     plan: Plan
@@ -147,7 +148,7 @@ class Acceptance:
             met, key, end_run_ops(alive, RunState.CANCELLED, "superseded", met.now), counts=True, superseding=True
         )
 
-    async def meet(self, match: Match, event: Event, mode: Mode) -> _Met | Decided:
+    async def meet(self, match: Match, event: Event, mode: Mode) -> Met | Decided:
         """Ask the top-level `if`. Where it is not met the run ends at once, and says so."""
         parts, plan = self._parts, match.plan
         given = given_by(match.use, event, parts.skills.triggers, parts.skills.registry)
@@ -158,7 +159,7 @@ class Acceptance:
         run = Run(run_id, mode, event, bounds.run_chain(event), 0, plan, bare, event.picture, limits)
         step = plan.top_if()
         if step is None:
-            return _Met(plan, limits, mode, run_id, event, first_position(plan, given.values, trail, seen), (), now)
+            return Met(plan, limits, mode, run_id, event, first_position(plan, given.values, trail, seen), (), now)
         answer = await call_step(parts.host_steps["if"].start(step, ViewOfRun(parts, run, TOP_IF, mode)))
         row = rows.put_step(_if_row(run_id, answer, given.values, now, parts.now()))
         if isinstance(answer, Done) and answer.outcome == "true":
@@ -166,12 +167,12 @@ class Acceptance:
             if answer.authority is not None:
                 trail = authorities.enter(trail, answer.authority)
             position = first_position(plan, given.values, trail, seen)
-            return _Met(plan, limits, mode, run_id, event, position, (row,), now)
+            return Met(plan, limits, mode, run_id, event, position, (row,), now)
         state = RunState.FAILED if isinstance(answer, Failed) else RunState.NOT_MET
         reason = answer.sentence if isinstance(answer, Failed) else None
         made = self._run_op(run, state, None, reason, now)
         told = self._told("run.ended", run, {"state": state}, now)
-        return Decided((made, row, told), made=1)
+        return Decided((made, row, told), made=1, over=run_id)
 
     async def _alive(self, workflow_id: str, key: str) -> Mapping[str, Any] | None:
         query = select(workflow_runs).where(
@@ -182,7 +183,7 @@ class Acceptance:
         found = await self._parts.store.read(query)
         return found[0] if found else None
 
-    async def _admit(self, met: _Met, key: str) -> Decided:
+    async def _admit(self, met: Met, key: str) -> Decided:
         workflow_id, now = met.plan.workflow_id, self._parts.clock.now()
         cools, used, said = await self._counters(workflow_id, key, bounds.hour_of(now))
         refusal = bounds.admit(met.limits, now=now, cools_until=cools, runs_this_hour=used)
@@ -205,11 +206,9 @@ class Acceptance:
         return until, used["count"] if used else 0, (CAPPED, hour) in found
 
     # -- the writes ----------------------------------------------------------------------------------------------------
-    def _start(self, met: _Met, key: str, first: tuple[Op, ...], *, counts: bool, superseding: bool = False) -> Decided:
+    def _start(self, met: Met, key: str, first: tuple[Op, ...], *, counts: bool, superseding: bool = False) -> Decided:
         workflow_id, now = met.plan.workflow_id, met.now
-        run = Run(
-            met.run_id, met.mode, met.event, bounds.run_chain(met.event), 0, met.plan, met.position, None, met.limits
-        )
+        run = _run_of(met)
         ops = [*first, self._run_op(run, RunState.RUNNING, key, None, now), *met.if_step]
         hour = bounds.hour_of(rows.moment(now))
         if met.limits.cooldown > 0:
@@ -223,6 +222,10 @@ class Acceptance:
             ops.append(rows.count(workflow_id, RUNS, hour))
         ops.append(self._told("run.started", run, {"mode": met.mode}, now))
         return Decided(tuple(ops), met.run_id, made=1)
+
+    def uncounted(self, met: Met) -> tuple[Op, ...]:
+        """The writes of a met run that counts nowhere (a try)."""
+        return (self._run_op(_run_of(met), RunState.RUNNING, None, None, met.now), *met.if_step)
 
     def _run_op(self, run: Run, state: RunState, key: str | None, reason: str | None, now: float) -> Op:
         return rows.new_run(
@@ -256,7 +259,7 @@ class Acceptance:
         sample = rows.dump({"event": event.id, "at": event.at.timestamp(), "why": bounds.SENTENCES[refusal]})
         return Decided((rows.count(plan.workflow_id, f"refused.{refusal}", bounds.hour_of(now), sample),))
 
-    def _capped(self, met: _Met, said: bool) -> tuple[Op, ...]:
+    def _capped(self, met: Met, said: bool) -> tuple[Op, ...]:
         """Reaching the hour's cap needs attention, and is said in one alert."""
         plan, parts = met.plan, self._parts
         hour = bounds.hour_of(rows.moment(met.now))
@@ -271,6 +274,11 @@ class Acceptance:
 
 
 PER_HOUR_ATTENTION: Final[dict[str, JSON]] = {"why": "per_hour", "sentence": bounds.SENTENCES[Refusal.PER_HOUR]}
+
+
+def _run_of(met: Met) -> Run:
+    chain = bounds.run_chain(met.event)
+    return Run(met.run_id, met.mode, met.event, chain, 0, met.plan, met.position, None, met.limits)
 
 
 def _clear_capped(workflow_id: str) -> Op:

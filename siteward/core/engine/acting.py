@@ -182,11 +182,12 @@ class Acting:
             arguments=plain(inputs),
             key=key,
             run_id=run.id,
-            workflow=run.plan.workflow_id,
+            workflow=run.plan.name,
             step_path=path,
             correlation_id=run.event.correlation_id or run.event.id,
             chain=run.chain,
             event=run.newest_event(),
+            workflow_id=run.plan.workflow_id,
         )
 
 

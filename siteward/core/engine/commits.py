@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Final
+
+from sqlalchemy import select
 
 from siteward.core.contract.document import Step
 from siteward.core.contract.registry import Repeat
@@ -14,9 +17,20 @@ from siteward.core.engine.limits import hour_of
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.position import Position, position_to_json, wait_to_json
 from siteward.core.engine.records import engine_alert, record_ops
-from siteward.core.engine.seam import Done, Failed, Iterate, Mode, Park, RunState, StepStatus
+from siteward.core.engine.seam import (
+    Done,
+    Failed,
+    Iterate,
+    Mode,
+    NewApproval,
+    NewWait,
+    Park,
+    RunState,
+    StepStatus,
+)
 from siteward.core.engine.values import values_to_json
 from siteward.core.engine.views import AI_CALLS, Run
+from siteward.core.store.schema import workflow_approvals
 from siteward.core.store.writer import Op
 
 VERDICTS: Final[Mapping[StepStatus, RunState]] = {
@@ -28,6 +42,8 @@ VERDICTS: Final[Mapping[StepStatus, RunState]] = {
 """What a step's end makes of its run."""
 SAID: Final = (StepStatus.EXPIRED, StepStatus.UNKNOWN, StepStatus.REFUSED)
 """Ends that an alert of the engine tells: something was to be done and a person should know that it was not, or may not have been."""
+REHEARSAL_SECONDS: Final = 24 * 3600.0
+"""How long a tester may rehearse a reply."""
 AI_COLUMNS: Final = (
     *("reason", "confidence", "confidence_source", "self_reported"),
     *("unsure_reason", "rule", "model", "usage"),
@@ -68,7 +84,8 @@ class Commits:
                 position = run.position.over(step, path, acted.outcome, run.plan)
                 ops = self._done(run, step, path, acted, Done(result={"items": len(acted.outcome.items)}), started)
             case Park():
-                await self._parts.store.submit(*self._park(run, step, path, acted, acted.outcome, started))
+                more = await self._asked_more(run, path, acted.outcome)
+                await self._parts.store.submit(*self._park(run, step, path, acted, acted.outcome, started), *more)
                 self._parts.boundaries.reach("step.committed")
                 return None
         ended = (
@@ -144,7 +161,6 @@ class Commits:
 
     def _park(self, run: Run, step: Step, path: str, acted: Acted, park: Park, started: float) -> tuple[Op, ...]:
         """The step waits: its waits and its question are committed with it. A step that parks again keeps what is still open."""
-        again = run.position.wake is not None
         retries = any(wait.kind == "retry" for wait in park.waits)
         status = StepStatus.INTENT if retries else StepStatus.WAITING
         row = self._step_row(run, step, path, acted, started)
@@ -158,25 +174,64 @@ class Commits:
             ops += rows.new_waits(wait, self._parts.ids.new, run.id, path, wait_to_json(wait))
         ops += record_ops(self._parts, run, path, run.position.trail, park.records)
         if park.approval is not None:
-            ops += self._ask(run, path, park, again)
+            ops += self._ask(run, path, park.approval)
         ops.append(self._told(run, path, step, status))
         return tuple(ops)
 
     def _parked_result(self, park: Park, retries: bool) -> dict[str, Any]:
         return {**park.result, "repeat": Repeat.KEYED_RETRY.value} if retries else dict(park.result)
 
-    def _ask(self, run: Run, path: str, park: Park, again: bool) -> tuple[Op, ...]:
-        asked, now = park.approval, self._parts.now()
-        if asked is None:
-            return ()
-        if again:
-            return (rows.ask_more(run.id, path, asked.who),)
-        new_id, camera = self._parts.ids.new(), run.event.camera
-        told = {"id": new_id, "run": run.id, "message": asked.message, "who": list(asked.who)}
+    def _ask(self, run: Run, path: str, asked: NewApproval) -> tuple[Op, ...]:
+        new_id, camera, now = self._parts.ids.new(), run.event.camera, self._parts.now()
+        told = {
+            "id": new_id,
+            "run": run.id,
+            "message": asked.message,
+            "who": list(asked.who),
+            "rehearsal": asked.rehearsal,
+        }
         return (
             rows.new_approval(new_id, run.id, path, run.plan.workflow_id, camera, asked, now),
             rows.publish("approval.opened", told, camera, now),
         )
+
+    async def _asked_more(self, run: Run, path: str, park: Park) -> tuple[Op, ...]:
+        """An escalation: the open question is put to more people, beside those who were asked."""
+        if not park.escalate:
+            return ()
+        query = select(workflow_approvals).where(
+            workflow_approvals.c.run_id == run.id,
+            workflow_approvals.c.path == path,
+            workflow_approvals.c.state == "open",
+        )
+        ops: list[Op] = []
+        for row in await self._parts.store.read(query):
+            who = list(dict.fromkeys((*rows.load(row["who"]), *park.escalate)))
+            told = {"id": row["id"], "run": run.id, "message": row["message"], "who": who}
+            ops.append(rows.ask_more(run.id, path, who))
+            ops.append(rows.publish("approval.opened", told, row["camera"], self._parts.now()))
+        return tuple(ops)
+
+    def _rehearsal(self, run: Run, step: Step, path: str, done: Done) -> tuple[Op, ...]:
+        """A question that a test run would have asked can be answered as a rehearsal, from where the run stood."""
+        said = done.result
+        if run.mode is not Mode.TEST or step.kind != "ask_person" or done.status is not StepStatus.WOULD_HAVE:
+            return ()
+        due = self._parts.clock.now() + timedelta(seconds=REHEARSAL_SECONDS)
+        asked = NewApproval(
+            who=tuple(said["who"]),
+            message=str(said["would_have_asked"]),
+            replies=tuple(said["replies"]),
+            default=None,
+            due=due,
+            picture=run.newest_event().picture,
+            shown={},
+            rehearsal=True,
+        )
+        kept = rows.new_waits(
+            NewWait("rehearsal", None), self._parts.ids.new, run.id, path, {"position": position_to_json(run.position)}
+        )
+        return (*self._ask(run, path, asked), *kept)
 
     def _step_row(self, run: Run, step: Step, path: str, acted: Acted, started: float) -> dict[str, Any]:
         inputs = values_to_json(acted.inputs) if acted.inputs else dict(step.settings)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 
+from siteward.core.contract.registry import Provenance
 from siteward.core.engine import rows
 from siteward.core.engine.effects import clamp_severity
 from siteward.core.engine.parts import Parts
@@ -33,6 +35,9 @@ def record_ops(parts: Parts, run: Run, path: str, trail: Trail, records: Iterabl
     }
     ops: list[Op] = []
     for record in records:
+        if record.kind == "update":
+            ops.append(rows.update_records(run.id, str(record.values["update_with"]), str(record.values["message"])))
+            continue
         values = {**about, **record.values}
         if record.kind != "log":
             asked = str(values["severity"])
@@ -45,6 +50,30 @@ def record_ops(parts: Parts, run: Run, path: str, trail: Trail, records: Iterabl
                 rows.publish("alert.raised", {"id": new_id, "kind": record.kind, "run": run.id}, run.event.camera, now)
             )
     return tuple(ops)
+
+
+def _alert_event(run: Run, alert_id: str, values: Mapping[str, JSON], trail: Trail, at: datetime) -> Event:
+    """The event of a raised alert, for workflows that alerts start. It is as trusted as the path that raised it."""
+    payload = {
+        "title": values["title"],
+        "severity": values["severity"],
+        "type": values.get("type", "workflow"),
+        "source": f"workflow:{run.plan.name}",
+        "description": values.get("message"),
+    }
+    return Event(
+        id=f"alert:{alert_id}",
+        type="alert",
+        source=f"workflow:{run.plan.name}",
+        provenance=Provenance.AI if trail.ai_before else run.event.provenance,
+        at=at,
+        camera=run.event.camera,
+        correlation_id=run.event.correlation_id or run.event.id,
+        chain=run.chain,
+        caused_by=run.plan.workflow_id,
+        payload=payload,
+        picture=run.event.picture,
+    )
 
 
 def engine_alert(

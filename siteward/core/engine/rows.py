@@ -5,7 +5,7 @@ Every transition of a run is a conditional UPDATE on its fence: who lost the run
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -261,11 +261,11 @@ def new_approval(
     )
 
 
-def ask_more(run_id: str, path: str, who: tuple[str, ...]) -> Op:
+def ask_more(run_id: str, path: str, who: Iterable[str]) -> Op:
     """The open question of a step is put to more people."""
     return Op(
         "UPDATE workflow_approvals SET who = :who WHERE run_id = :run AND path = :path AND state = 'open'",
-        {"run": run_id, "path": path, "who": dump(who)},
+        {"run": run_id, "path": path, "who": dump(list(who))},
     )
 
 
@@ -274,6 +274,14 @@ def close_approvals(run_id: str, state: str) -> Op:
     return Op(
         "UPDATE workflow_approvals SET state = :state WHERE run_id = :run AND state = 'open'",
         {"run": run_id, "state": state},
+    )
+
+
+def end_rehearsals(now: float) -> Op:
+    """Rehearsals that nobody took up are over."""
+    return Op(
+        "UPDATE workflow_approvals SET state = 'cancelled' WHERE rehearsal AND state = 'open' AND due_at <= :now",
+        {"now": now},
     )
 
 
@@ -301,6 +309,16 @@ def new_record(record_id: str, record: Record, about: Mapping[str, JSON]) -> Op:
     row["attach"] = dump(values.get("attach") or [])
     row["who"] = values["who"] if isinstance(values.get("who"), str | None) else dump(values["who"])
     return Op(_ALERT, {"id": record_id, "kind": record.kind, **row})
+
+
+def update_records(run_id: str, step_id: str, line: str) -> Op:
+    """A later step's line joins the messages of its run that wait for it (`update_with`). The step's inputs say which do."""
+    escaped = step_id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return Op(
+        "UPDATE alerts SET message = CASE WHEN message IS NULL OR message = '' THEN :line ELSE message || :joined END "
+        "WHERE run_id = :run AND path IN (SELECT path FROM workflow_run_steps WHERE run_id = :run AND inputs LIKE :names ESCAPE '\\')",
+        {"run": run_id, "line": line, "joined": f"\n{line}", "names": f'%"update\\_with":{{"v":"{escaped}"%'},
+    )
 
 
 def publish(topic: str, payload: Mapping[str, JSON], camera: str | None, now: float) -> Op:

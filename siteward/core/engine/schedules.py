@@ -41,7 +41,7 @@ class Schedules:
     async def keep(self) -> None:
         """Make the rows that are missing and end those of schedules that are no more. A row that is there keeps its due time: a restart
         neither skips nor repeats."""
-        wanted = {key: use for key, use in self._wanted()}
+        wanted = dict(self._wanted())
         held = await self._parts.store.read(select(waits).where(_OPEN, waits.c.kind == SCHEDULE))
         ops = [_end(row["id"]) for row in held if rows.load(row["payload"])["key"] not in wanted]
         known = {rows.load(row["payload"])["key"] for row in held}

@@ -50,12 +50,14 @@ class Waits:
         found = await self._parts.store.read(query)
         return rows.moment(found[0]["due_at"]) if found else None
 
-    async def fire_due(self) -> tuple[str, ...]:
-        """End every wait of a run whose time has come."""
+    async def fire_due(self, run_id: str | None = None) -> tuple[str, ...]:
+        """End every wait (of one run) whose time has come."""
         due = waits.c.due_at <= self._parts.now()
         query = select(waits).select_from(_with_run()).where(_fireable(), due).order_by(waits.c.due_at).limit(BATCH)
+        if run_id is not None:
+            query = query.where(waits.c.run_id == run_id)
         woken = [await self._fire(row) for row in await self._parts.store.read(query)]
-        return tuple(run_id for run_id in woken if run_id is not None)
+        return tuple(found for found in woken if found is not None)
 
     async def _fire(self, row: Mapping[str, Any]) -> str | None:
         wait = wait_from_json(rows.load(row["payload"]))
@@ -108,8 +110,12 @@ class Waits:
         if approval["due_at"] is not None and approval["due_at"] <= self._parts.now():
             raise AlreadyAnswered("The time for this question is over.")
 
-    async def answered(self) -> tuple[str, ...]:
-        """Wake runs whose question was answered while nobody could wake them: the answer's row is their mailbox."""
+    async def settle(self, run_id: str | None = None) -> tuple[str, ...]:
+        """Wake runs (or one that has just parked) for what happened while nobody could wake them."""
+        return (*await self._answered(run_id), *await self._missed_events(run_id))
+
+    async def _answered(self, run_id: str | None) -> tuple[str, ...]:
+        """Questions that were answered while their run was under way, or whose wake a crash cut off: the answer's row is the mailbox."""
         query = (
             select(workflow_approvals)
             .join(workflow_runs, workflow_runs.c.id == workflow_approvals.c.run_id)
@@ -121,8 +127,10 @@ class Waits:
                 workflow_run_steps.c.status == "waiting",
             )
         )
+        if run_id is not None:
+            query = query.where(workflow_runs.c.id == run_id)
         woken = [await self._wake_answered(row) for row in await self._parts.store.read(query)]
-        return tuple(run_id for run_id in woken if run_id is not None)
+        return tuple(found for found in woken if found is not None)
 
     async def _wake_answered(self, approval: Mapping[str, Any]) -> str | None:
         due = None if approval["due_at"] is None else approval["due_at"]
@@ -148,19 +156,21 @@ class Waits:
         woken = [await self._offer(row, event) for row in await self._parts.store.read(query)]
         return tuple(run_id for run_id in woken if run_id is not None)
 
-    async def missed_events(self) -> tuple[str, ...]:
+    async def _missed_events(self, run_id: str | None) -> tuple[str, ...]:
         """Events that were accepted between a step's start and its wait, or whose offer a crash cut off."""
         query = (
             select(waits, workflow_run_steps.c.started_at)
             .select_from(_with_run().join(workflow_run_steps, _same_step(waits)))
             .where(waits.c.state == "open", waits.c.event_type.is_not(None), workflow_runs.c.state == RunState.WAITING)
         )
+        if run_id is not None:
+            query = query.where(workflow_runs.c.id == run_id)
         woken: dict[str, None] = {}
         for row in await self._parts.store.read(query):
             since = select(events).where(events.c.type == row["event_type"], events.c.accepted_at >= row["started_at"])
             for found in await self._parts.store.read(since.order_by(events.c.accepted_at, events.c.id)):
-                if row["run_id"] not in woken and (run_id := await self._offer(row, rows.event_from_row(found))):
-                    woken[run_id] = None
+                if row["run_id"] not in woken and await self._offer(row, rows.event_from_row(found)):
+                    woken[row["run_id"]] = None
         return tuple(woken)
 
     async def _offer(self, row: Mapping[str, Any], event: Event) -> str | None:

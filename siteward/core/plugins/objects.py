@@ -139,7 +139,8 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ActionCall:
-    """One action to perform, arguments resolved. `key` is the idempotency key (the same on every retry of this step)."""
+    """One action to perform, arguments resolved. `key` is the idempotency key (the same on every retry of this step). `workflow` is the
+    workflow's name for people; an event that the action causes carries `workflow_id` as its `caused_by`, and this `chain`."""
 
     action: str
     arguments: Mapping[str, JSON]
@@ -150,6 +151,7 @@ class ActionCall:
     correlation_id: str
     chain: int
     event: Event
+    workflow_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,51 @@
+"""The engine's tasks: each has an owner, none is forgotten, and an unexpected end of one is said."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+_log = logging.getLogger(__name__)
+
+
+class Crew:
+    """Tasks by key; a key has one task at a time."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._tasks
+
+    def __bool__(self) -> bool:
+        return bool(self._tasks)
+
+    def start(self, key: str, work: Coroutine[Any, Any, Any]) -> None:
+        """Start a task; the one with this key, if any, must have ended."""
+        task = asyncio.create_task(work, name=f"siteward-{key}")
+        self._tasks[key] = task
+        task.add_done_callback(lambda ended: self._ended(key, ended))
+
+    def _ended(self, key: str, task: asyncio.Task[Any]) -> None:
+        if self._tasks.get(key) is task:
+            del self._tasks[key]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("The task %s ended with an error.", key, exc_info=error)
+
+    async def idle(self) -> None:
+        """Return when no task is left."""
+        while self._tasks:
+            await asyncio.wait(list(self._tasks.values()))
+            await asyncio.sleep(0)
+
+    async def stop(self, grace: float) -> None:
+        """Let the tasks end by themselves for `grace` seconds, then cancel them."""
+        if not self._tasks:
+            return
+        tasks = list(self._tasks.values())
+        _, late = await asyncio.wait(tasks, timeout=grace)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)

@@ -1,0 +1,227 @@
+"""The engine: takes events in, runs workflows durably, and answers people. Everything that it must remember is in the store."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, Final
+
+from sqlalchemy import select
+
+from siteward.core.contract.document import State
+from siteward.core.contract.registry import Provenance
+from siteward.core.engine import rows
+from siteward.core.engine.accept import Acceptance
+from siteward.core.engine.catalog import Catalog
+from siteward.core.engine.crew import Crew
+from siteward.core.engine.parts import Parts
+from siteward.core.engine.rehearsal import Rehearsals
+from siteward.core.engine.runner import Runner
+from siteward.core.engine.schedules import Schedules
+from siteward.core.engine.seam import JSON, RunState
+from siteward.core.engine.versions import Saved, Versions
+from siteward.core.engine.waits import Waits
+from siteward.core.errors import SitewardError
+from siteward.core.events.event import Event
+from siteward.core.store.errors import StoreClosed
+from siteward.core.store.schema import events, workflow_runs
+
+_log = logging.getLogger(__name__)
+
+SWEEP_SECONDS: Final = 30.0
+"""How often the engine looks for what was left: recovery is a loop, not a step of the start."""
+STOP_SECONDS: Final = 20.0
+"""How long a stop waits for steps that are under way."""
+
+
+class Engine:
+    """Start it, give it events and answers, stop it. Killing it at any moment is as good as stopping it."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self.catalog = Catalog(parts)
+        self._acceptance = Acceptance(parts, self.catalog)
+        self._runner = Runner(parts, self.catalog)
+        self._waits = Waits(parts, self.catalog)
+        self._versions = Versions(parts, self.catalog)
+        self._schedules = Schedules(parts, self.catalog, self.accept)
+        self._rehearsals = Rehearsals(parts, self.catalog, self._acceptance, self._waits, self._runner)
+        self._drivers = Crew()
+        self._tasks = Crew()
+        self._matching: set[str] = set()
+        self._poked = asyncio.Event()
+        self._stopping = False
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+    async def start(self) -> None:
+        """Take up what the last process left, then wait for what comes."""
+        await self.refresh()
+        await self.sweep()
+        self._tasks.start("timer", self._timer())
+        self._tasks.start("sweeper", self._sweeper())
+
+    async def stop(self) -> None:
+        """Start nothing more, let steps under way end, and let go. What still runs is taken up at the next start."""
+        self._stopping = True
+        await self._tasks.stop(0)
+        await self._drivers.stop(STOP_SECONDS)
+
+    async def refresh(self) -> None:
+        """Look again at what is provided and mapped: after an integration came or went, or roles changed."""
+        await self.catalog.refresh()
+        await self._schedules.keep()
+        self._poked.set()
+
+    async def drain(self) -> None:
+        """Return once nothing is left to do at this time (for tests and for a host that plays one event to its end)."""
+        while True:
+            await self._drivers.idle()
+            fired = await self.fire_due()
+            swept = await self.sweep()
+            if not fired and not swept and not self._drivers:
+                return
+
+    # -- what comes in -------------------------------------------------------------------------------------------------
+    async def accept(self, event: Event) -> tuple[str, ...]:
+        """Accept an event: returns, once its row is committed, the runs that it made. An event whose id is known makes none."""
+        self._matching.add(event.id)
+        try:
+            new, runs = await self._acceptance.accept(event)
+            if new:
+                self._drive(runs)
+                self._drive(await self._waits.offer(event))
+            return runs
+        finally:
+            self._matching.discard(event.id)
+
+    async def answer(
+        self, approval_id: str, reply: str, by: str, *, rehearsal: bool = False, note: str | None = None
+    ) -> str | None:
+        """Record a person's reply; the first one wins. Returns the run that goes on with it (of a rehearsal, the run that shows what
+        the reply would have done). Raises what `Waits.answer` raises."""
+        if rehearsal:
+            run_id: str | None = await self._rehearsals.answer(approval_id, reply, by)
+        else:
+            run_id = await self._waits.answer(approval_id, reply, by, note)
+        self._drive(() if run_id is None else (run_id,))
+        return run_id
+
+    async def press(self, button: str, person: str) -> tuple[str, ...]:
+        """A person presses a button on the site's pages. `person` is `user:<name>`."""
+        parts = self._parts
+        payload = {"name": button, "person": person}
+        return await self.accept(
+            Event(parts.ids.new(), "button", "button", Provenance.PERSON, parts.clock.now(), payload=payload)
+        )
+
+    # -- workflows -----------------------------------------------------------------------------------------------------
+    async def save_workflow(
+        self,
+        text: str,
+        by: str,
+        workflow_id: str | None = None,
+        base_version: int | None = None,
+        blueprint: Mapping[str, JSON] | None = None,
+    ) -> Saved:
+        """Save a file (see `Versions.save`)."""
+        saved = await self._versions.save(text, by, workflow_id, base_version, blueprint)
+        await self._schedules.keep()
+        self._poked.set()
+        return saved
+
+    async def set_state(self, workflow_id: str, state: State, by: str) -> None:
+        """Turn a workflow Off, to Test or On (see `Versions.set_state`)."""
+        await self._versions.set_state(workflow_id, state, by)
+        await self._schedules.keep()
+        self._poked.set()
+
+    async def cancel(self, run_id: str, by: str) -> None:
+        """End a run (see `Versions.cancel`)."""
+        await self._versions.cancel(run_id, by)
+
+    async def try_workflow(self, workflow_id: str, event_ids: Sequence[str]) -> list[dict[str, JSON]]:
+        """Decide past events again, on their stored pictures and without effects (see `Rehearsals.try_events`)."""
+        return await self._rehearsals.try_events(workflow_id, event_ids)
+
+    # -- what is left and what is due ----------------------------------------------------------------------------------
+    async def sweep(self) -> bool:
+        """Take up everything that stands still and should not: events without their runs, runs without a driver, answers and events
+        that reached nobody. Whether there was anything."""
+        matched = await self._match_left()
+        orphans = select(workflow_runs.c.id).where(workflow_runs.c.state == RunState.RUNNING)
+        running = [row["id"] for row in await self._parts.store.read(orphans) if row["id"] not in self._drivers]
+        woken = await self._waits.settle()
+        self._drive((*running, *woken))
+        return bool(matched or running or woken)
+
+    async def _match_left(self) -> bool:
+        """Match events whose row is there and whose runs are not: a crash came between, or a run's alert made them."""
+        unmatched = select(events).where(events.c.matched.is_(None)).order_by(events.c.accepted_at).limit(100)
+        found = [row for row in await self._parts.store.read(unmatched) if row["id"] not in self._matching]
+        for row in found:
+            event = rows.event_from_row(row)
+            self._drive(await self._acceptance.match(event))
+            self._drive(await self._waits.offer(event))
+        return bool(found)
+
+    async def fire_due(self) -> bool:
+        """Fire everything whose time has come; whether there was anything."""
+        scheduled = await self._schedules.fire_due()
+        woken = await self._waits.fire_due()
+        self._drive(woken)
+        return scheduled or bool(woken)
+
+    def _drive(self, run_ids: Iterable[str]) -> None:
+        for run_id in run_ids:
+            if run_id not in self._drivers and not self._stopping:
+                self._drivers.start(run_id, self._drive_one(run_id))
+
+    async def _drive_one(self, run_id: str) -> None:
+        """Drive a run until it parks or ends, and once more for what happened while it parked."""
+        woken: tuple[str, ...] = (run_id,)
+        while woken and not self._stopping:
+            if not await self._runner.drive(run_id):
+                break
+            woken = await self._waits.settle(run_id)
+            await self._match_left()
+        self._poked.set()
+
+    async def _timer(self) -> None:
+        """Sleep until the next due time, fire it, and look again whenever something was parked."""
+        while True:
+            self._poked.clear()
+            due = [moment for moment in (await self._waits.next_due(), await self._schedules.next_due()) if moment]
+            if due:
+                await self._sleep_or_poke(min(due))
+            else:
+                await self._poked.wait()
+            await self._guarded("timer", self.fire_due())
+
+    async def _sleep_or_poke(self, due: Any) -> None:
+        sleeping = asyncio.ensure_future(self._parts.clock.sleep_until(due))
+        poked = asyncio.ensure_future(self._poked.wait())
+        try:
+            await asyncio.wait((sleeping, poked), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (sleeping, poked):
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    async def _sweeper(self) -> None:
+        while True:
+            await self._parts.clock.sleep_until(self._parts.clock.now() + timedelta(seconds=SWEEP_SECONDS))
+            await self._guarded("sweeper", self.sweep())
+            await self._guarded("sweeper", self._parts.store.submit(rows.end_rehearsals(self._parts.now())))
+
+    async def _guarded(self, name: str, work: Any) -> None:
+        """A database that is busy, full or away stops neither timer nor sweeper: they try again."""
+        try:
+            await work
+        except StoreClosed:
+            raise
+        except SitewardError:
+            _log.warning("The %s could not finish and tries again.", name, exc_info=True)

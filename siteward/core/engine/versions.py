@@ -1,0 +1,193 @@
+"""Workflows as people edit them: a new version for each save, Off, Test and On, and what a change does to runs under way."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from siteward.core.contract.document import Document, State
+from siteward.core.contract.problems import Report, Severity
+from siteward.core.engine import rows
+from siteward.core.engine.accept import end_run_ops
+from siteward.core.engine.catalog import Catalog, Workflow
+from siteward.core.engine.parts import Parts
+from siteward.core.engine.plan import compile_plan
+from siteward.core.engine.seam import JSON, Mode, RunState
+from siteward.core.errors import ConfigurationInvalid, Conflict, NotFound, SitewardError
+from siteward.core.store.errors import LostRace
+from siteward.core.store.schema import workflow_runs
+from siteward.core.store.writer import Op
+
+
+class WorkflowRefused(SitewardError):
+    """The file has errors. `report` has them all, with their places and fixes."""
+
+    code = "workflow.refused"
+
+    def __init__(self, report: Report) -> None:
+        errors = [problem for problem in report.problems if problem.severity is Severity.ERROR]
+        first = f" Line {errors[0].place.line}: {errors[0].message}" if errors else ""
+        super().__init__(f"The workflow has {len(errors)} errors and was not saved.{first}")
+        self.report = report
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A saved version, and what the validator had to say about it."""
+
+    workflow_id: str
+    version: int
+    report: Report
+
+
+class Versions:
+    """Saves workflows and sets their state."""
+
+    def __init__(self, parts: Parts, catalog: Catalog) -> None:
+        self._parts = parts
+        self._catalog = catalog
+
+    async def save(
+        self,
+        text: str,
+        by: str,
+        workflow_id: str | None = None,
+        base_version: int | None = None,
+        blueprint: Mapping[str, JSON] | None = None,
+    ) -> Saved:
+        """Save a file as a new workflow (it starts in Test, whatever it says) or as the next version of one; runs under way finish on
+        theirs. Raises `WorkflowRefused`, `NotFound`, and `Conflict` where `base_version` is not the newest."""
+        report = self._parts.validate(text, self._parts.skills.registry, self._parts.site.view(by))
+        document = report.document
+        if document is None or not report.ok:
+            raise WorkflowRefused(report)
+        if workflow_id is None:
+            return await self._first(text, by, document, report, blueprint)
+        return await self._next(text, by, document, report, workflow_id, base_version, blueprint)
+
+    async def _first(
+        self, text: str, by: str, document: Document, report: Report, blueprint: Mapping[str, JSON] | None
+    ) -> Saved:
+        workflow_id, now = self._parts.ids.new(), self._parts.now()
+        await self._parts.store.submit(
+            Op(
+                "INSERT INTO workflows (id, name, state, version, source, created_at, changed_at) "
+                "VALUES (:id, :name, 'test', 1, :source, :now, :now)",
+                {"id": workflow_id, "name": document.name, "source": _source(blueprint), "now": now},
+            ),
+            _version(workflow_id, 1, text, by, now, blueprint),
+            self._told(workflow_id, {"version": 1, "state": State.TEST}),
+        )
+        self._put(workflow_id, 1, document, State.TEST)
+        return Saved(workflow_id, 1, report)
+
+    async def _next(
+        self,
+        text: str,
+        by: str,
+        document: Document,
+        report: Report,
+        workflow_id: str,
+        base_version: int | None,
+        blueprint: Mapping[str, JSON] | None,
+    ) -> Saved:
+        held, now = self._catalog.get(workflow_id), self._parts.now()
+        base = held.version if base_version is None else base_version
+        try:
+            await self._parts.store.submit(
+                Op(
+                    "UPDATE workflows SET name = :name, version = :version, attention = NULL, changed_at = :now "
+                    "WHERE id = :id AND version = :base",
+                    {"id": workflow_id, "name": document.name, "version": base + 1, "base": base, "now": now},
+                    expect=1,
+                ),
+                _version(workflow_id, base + 1, text, by, now, blueprint),
+                self._told(workflow_id, {"version": base + 1, "state": held.state}),
+            )
+        except LostRace:
+            raise Conflict(
+                f"Somebody saved version {held.version} of this workflow meanwhile: look at the difference, then save again."
+            ) from None
+        self._put(workflow_id, base + 1, document, held.state)
+        return Saved(workflow_id, base + 1, report)
+
+    def _put(self, workflow_id: str, version: int, document: Document, state: State) -> None:
+        plan = compile_plan(workflow_id, version, document)
+        self._catalog.put(Workflow(workflow_id, document.name, state, version, plan))
+
+    async def set_state(self, workflow_id: str, state: State, by: str) -> None:
+        """Turn a workflow Off, to Test or On. Off ends its runs, but for one that is just acting, which ends after that step. Raises
+        `NotFound`, and `ConfigurationInvalid` where it needs attention and is to be turned On."""
+        held = self._catalog.get(workflow_id)
+        if state is State.ON and held.attention is not None:
+            raise ConfigurationInvalid(f"{held.name} cannot be turned On: {held.attention}", where=workflow_id)
+        if state is State.OFF:
+            # From this moment on no effect of it is decided as allowed, also before the row says so.
+            self._catalog.set_state(workflow_id, state)
+        now = self._parts.now()
+        try:
+            await self._parts.store.submit(
+                Op(
+                    "UPDATE workflows SET state = :state, changed_at = :now WHERE id = :id",
+                    {"id": workflow_id, "state": state.value, "now": now},
+                    expect=1,
+                ),
+                self._told(workflow_id, {"state": state, "by": by}),
+            )
+        except SitewardError:
+            self._catalog.set_state(workflow_id, held.state)
+            raise
+        self._catalog.set_state(workflow_id, state)
+        if state is State.OFF:
+            for row in await self._alive(workflow_runs.c.workflow_id == workflow_id):
+                await self._end(row, "workflow_off")
+
+    async def cancel(self, run_id: str, by: str) -> None:
+        """End a run on a person's word. Raises `NotFound`, and `Conflict` where it has ended or is just acting."""
+        found = await self._alive(workflow_runs.c.id == run_id)
+        if not found:
+            raise NotFound("There is no such run, or it has ended.", where=run_id)
+        if not await self._end(found[0], f"cancelled by {by.removeprefix('user:')}"):
+            raise Conflict("The run is just acting, or went on meanwhile: look at it again.", where=run_id)
+
+    async def _alive(self, where: Any) -> list[dict[str, Any]]:
+        modes = workflow_runs.c.mode.in_((Mode.ON, Mode.TEST))
+        query = select(workflow_runs).where(where, modes, workflow_runs.c.state.in_(rows.ALIVE))
+        return list(await self._parts.store.read(query))
+
+    async def _end(self, row: Mapping[str, Any], reason: str) -> bool:
+        try:
+            await self._parts.store.submit(*end_run_ops(row, RunState.CANCELLED, reason, self._parts.now()))
+        except LostRace:
+            # It is just acting, or went on: its driver sees the state at its next step.
+            return False
+        return True
+
+    def _told(self, workflow_id: str, more: Mapping[str, JSON]) -> Op:
+        return rows.publish("workflow.changed", {"workflow": workflow_id, **more}, None, self._parts.now())
+
+
+def _version(
+    workflow_id: str, version: int, text: str, by: str, now: float, blueprint: Mapping[str, JSON] | None
+) -> Op:
+    return Op(
+        "INSERT INTO workflow_versions (workflow_id, version, text, sha256, by, at, blueprint) "
+        "VALUES (:id, :version, :text, :sha256, :by, :now, :blueprint)",
+        {
+            "id": workflow_id,
+            "version": version,
+            "text": text,
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "by": by,
+            "now": now,
+            "blueprint": None if blueprint is None else rows.dump(dict(blueprint)),
+        },
+    )
+
+
+def _source(blueprint: Mapping[str, JSON] | None) -> str:
+    return "site" if blueprint is None else f"blueprint:{blueprint.get('path')}"
