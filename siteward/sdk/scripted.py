@@ -30,11 +30,7 @@ OTHER_TARGETS: Final = ("main_gate", "vault_gate")
 
 
 class _PathEnds(Exception):
-    """An outcome without a lane: the path (in a loop, the round) ends here. `trail` is where."""
-
-    def __init__(self, trail: Trail) -> None:
-        super().__init__()
-        self.trail = trail
+    """An outcome without a lane: the path ends here, and what is left is `always`."""
 
 
 class _RunEnds(Exception):
@@ -133,7 +129,7 @@ class _Run:
     def _lane(self, lane: Lane | None, outer: Trail, inner: Trail, *, ends: bool) -> Trail:
         if lane is None:
             if ends:
-                raise _PathEnds(inner)
+                raise _PathEnds
             return rules.leave(outer, inner)
         return rules.leave(outer, self._steps(lane.steps, inner))
 
@@ -196,10 +192,7 @@ class _Run:
         for index, item in enumerate(items):
             self.rounds = f"{rounds}[{index}]"
             self.values[name] = item
-            try:
-                trail = rules.leave(trail, self._steps(step.body, trail))
-            except _PathEnds as ended:
-                trail = rules.leave(trail, ended.trail)
+            trail = rules.leave(trail, self._steps(step.body, trail))
         self.rounds = rounds
         self.values.pop(name, None)
         if outside is not None:

@@ -208,9 +208,11 @@ class _Walk:
             item = replace(join_labels((item, self._start[name])), authorises=False)
         entry = self._knowing(base, {name: item})
         first = base.left(self._steps(step.body, entry, context))
+        # Judged as if a second round followed, also where the first one ended the path: a round more can only make it worse.
         again = join((entry, self._knowing(replace(first, dead=entry.dead), {name: item})))
-        second = base.left(self._steps(step.body, again, context))
-        return join((base, _without_item(second, name, base)))
+        after = _without_item(base.left(self._steps(step.body, again, context)), name, base)
+        # A list that the author wrote is never empty; any other may be, and then the body never ran.
+        return after if isinstance(step.settings.get("in"), tuple) else join((base, after))
 
     # People
 

@@ -106,14 +106,13 @@ def _identity(condition: Condition, labels: Labels) -> frozenset[str] | None:
         if not branches or any(branch is None for branch in branches):
             return None
         return frozenset().union(*(branch for branch in branches if branch is not None))
-    if condition.name == "in_list" and frozenset(condition.settings) == IN_LIST:
-        listed = condition.settings["list"]
-        if _is_identity(condition.settings["value"], labels) and _is_written(listed):
-            return frozenset({str(listed)})
-    if condition.name == "value" and frozenset(condition.settings) in EQUALITIES:
-        wanted = condition.settings.get("is", condition.settings.get("one_of"))
-        if _is_identity(condition.settings["of"], labels) and _all_written(wanted):
-            return frozenset()
+    settings = condition.settings
+    if condition.name == "in_list" and frozenset(settings) == IN_LIST:
+        sound = _is_identity(settings["value"], labels) and _is_written(settings["list"])
+        return frozenset({str(settings["list"])}) if sound else None
+    if condition.name == "value" and frozenset(settings) in EQUALITIES:
+        sound = _is_identity(settings["of"], labels) and _compares_written(condition)
+        return frozenset() if sound else None
     return None
 
 
@@ -137,10 +136,12 @@ def sole_name(value: Value) -> str | None:
     return template[0].name if len(template) == 1 and isinstance(template[0], Reference) else None
 
 
-def _all_written(wanted: Value) -> bool:
-    if isinstance(wanted, tuple | list):
-        return bool(wanted) and all(_is_written(item) for item in wanted)
-    return _is_written(wanted)
+def _compares_written(condition: Condition) -> bool:
+    """Whether the other side is a text or number of the author, or a list of them (a text where a list belongs could match by its parts)."""
+    if "is" in condition.settings:
+        return _is_written(condition.settings["is"])
+    choices = condition.settings["one_of"]
+    return isinstance(choices, tuple | list) and bool(choices) and all(_is_written(choice) for choice in choices)
 
 
 def _is_written(value: Value) -> bool:

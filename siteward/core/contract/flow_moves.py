@@ -56,7 +56,12 @@ def _telling_service(service: Value) -> bool:
 
 
 def _redirected(data: Value) -> bool:
-    return isinstance(data, Mapping) and any(key in REDIRECTING or names_read(key) for key in data)
+    """Whether data names another target, at any depth, or a value of the run may name a key of it."""
+    if isinstance(data, tuple | list):
+        return any(_redirected(item) for item in data)
+    if not isinstance(data, Mapping):
+        return False
+    return any(key in REDIRECTING or names_read(key) or _redirected(item) for key, item in data.items())
 
 
 def recipient_fields(action: ActionSpec) -> tuple[str, ...]:
