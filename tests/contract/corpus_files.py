@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from siteward.core.contract import load
+from siteward.core.contract.document import Document
+from siteward.core.contract.manifest_data import shipped_registry
+
 CORPUS = Path(__file__).parent / "corpus"
 _EXPECT = re.compile(r"^# (?:expect|warns): (\w+\.\w+) @ (\d+)", re.MULTILINE)
 _MOVES = re.compile(r"^# moves: (\S+)", re.MULTILINE)
 GROUPS = ("safety", "severity")
+REGISTRY = shipped_registry()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,18 @@ class CorpusFile:
     text: str
     problems: frozenset[tuple[str, int]]
     moves: frozenset[str]
+    fragment: bool
+
+    def document(self) -> Document:
+        """The file as the loader reads it, whatever the safety rules say of it."""
+        return document_of(self.text, fragment=self.fragment)
+
+
+def document_of(text: str, *, fragment: bool = False) -> Document:
+    """The document of a text that has the right shape."""
+    report = load(text, fragment=fragment, registry=REGISTRY)
+    assert report.document is not None, [problem.message for problem in report.problems]
+    return report.document
 
 
 @cache
@@ -46,4 +63,4 @@ def _read(path: Path) -> CorpusFile | None:
     problems = frozenset(
         (code, int(line)) for code, line in _EXPECT.findall(header) if code.split(".")[0] in GROUPS
     )
-    return CorpusFile(path.stem, text, problems, frozenset(_MOVES.findall(header)))
+    return CorpusFile(path.stem, text, problems, frozenset(_MOVES.findall(header)), "options: fragment" in header)
