@@ -2,3 +2,4 @@
 export { LitElement, html, nothing, svg } from "lit";
 export { repeat } from "lit/directives/repeat.js";
 export { live } from "lit/directives/live.js";
+export { keyed } from "lit/directives/keyed.js";

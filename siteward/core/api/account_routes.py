@@ -59,9 +59,10 @@ async def _open(call: Call, person: Person) -> Answer:
     return Answer(_me(call, session), cookie=token)
 
 
-async def setup_state(call: Call) -> Answer:
-    """Whether the first admin is still to be made."""
-    return Answer({"open": not await call.host.site.people.has_admin()})
+async def session_state(call: Call) -> Answer:
+    """Who is logged in, if anyone, and whether the first admin is still to be made: what a page asks first."""
+    shown = None if call.session is None else _me(call, call.session)
+    return Answer({"me": shown, "setup": not await call.host.site.people.has_admin()})
 
 
 async def setup(call: Call) -> Answer:
@@ -130,7 +131,12 @@ async def close(call: Call) -> Answer:
 
 ROUTES: Final = (
     Route(
-        "GET", "/setup", None, "Whether the first admin is still to be made", setup_state, record({"open": boolean()})
+        "GET",
+        "/session",
+        None,
+        "Who is logged in, if anyone",
+        session_state,
+        record({"me": nullable(ME), "setup": boolean()}),
     ),
     Route(
         "POST",

@@ -1,0 +1,153 @@
+// @ts-check
+/** How times, states and values read on the pages. Pure: nothing here touches the document. */
+
+const MINUTE = 60;
+const HOUR = 3600;
+const DAY = 86400;
+
+/**
+ * How long ago, in words.
+ * @param {string} moment RFC 3339
+ * @param {number} now milliseconds
+ */
+export function ago(moment, now) {
+  const seconds = Math.max(0, Math.round((now - Date.parse(moment)) / 1000));
+  if (seconds < 10) return "just now";
+  if (seconds < MINUTE) return `${seconds} s ago`;
+  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min ago`;
+  if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h ago`;
+  const days = Math.floor(seconds / DAY);
+  return days === 1 ? "yesterday" : `${days} days ago`;
+}
+
+/**
+ * A span of time: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`.
+ * @param {number} seconds
+ */
+export function span(seconds) {
+  if (seconds < 10) return `${Math.max(0, Math.round(seconds * 10) / 10)} s`;
+  const whole = Math.round(seconds);
+  if (whole < MINUTE) return `${whole} s`;
+  if (whole < HOUR) return [`${Math.floor(whole / MINUTE)} min`, whole % MINUTE ? `${whole % MINUTE} s` : ""].filter(Boolean).join(" ");
+  const minutes = Math.floor((whole % HOUR) / MINUTE);
+  return [`${Math.floor(whole / HOUR)} h`, minutes ? `${minutes} min` : ""].filter(Boolean).join(" ");
+}
+
+/**
+ * Time left as a clock shows it: `0:09`, `12:30`; null once it is over.
+ * @param {string | null} due RFC 3339
+ * @param {number} now milliseconds
+ */
+export function countdown(due, now) {
+  if (due === null) return null;
+  const left = Math.ceil((Date.parse(due) - now) / 1000);
+  if (left <= 0) return null;
+  const seconds = String(left % MINUTE).padStart(2, "0");
+  if (left < HOUR) return `${Math.floor(left / MINUTE)}:${seconds}`;
+  return `${Math.floor(left / HOUR)}:${String(Math.floor((left % HOUR) / MINUTE)).padStart(2, "0")}:${seconds}`;
+}
+
+/** @param {string} moment */
+export function clock(moment) {
+  return new Date(moment).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+}
+
+/** @param {string} moment */
+export function day(moment) {
+  return new Date(moment).toLocaleDateString(undefined, { weekday: "short", day: "numeric", month: "short" });
+}
+
+/** Words for the states of a run. @type {Readonly<Record<string, string>>} */
+const RUN_STATES = Object.freeze({
+  running: "Running",
+  waiting: "Waiting",
+  done: "Done",
+  not_met: "Not met",
+  failed: "Failed",
+  unknown: "Outcome unknown",
+  cancelled: "Cancelled",
+  expired: "Expired",
+});
+
+/** Words for the states of a step. @type {Readonly<Record<string, string>>} */
+const STEP_STATES = Object.freeze({
+  intent: "Under way",
+  waiting: "Waiting",
+  done: "Done",
+  failed: "Failed",
+  refused: "Refused",
+  expired: "Too late",
+  unknown: "Outcome unknown",
+  would_have: "Would have",
+  skipped: "Skipped",
+});
+
+/** @param {string} state */
+export const runState = (state) => RUN_STATES[state] ?? state;
+/** @param {string} state */
+export const stepState = (state) => STEP_STATES[state] ?? state;
+
+/** How good a state is, for its colour. @param {string} state @returns {"good" | "bad" | "wait" | "plain"} */
+export function tone(state) {
+  if (["done", "open_gate"].includes(state)) return "good";
+  if (["failed", "unknown", "refused", "expired"].includes(state)) return "bad";
+  if (["waiting", "running", "intent"].includes(state)) return "wait";
+  return "plain";
+}
+
+/** Words for the kinds of steps. @type {Readonly<Record<string, string>>} */
+const KINDS = Object.freeze({
+  ai: "AI",
+  if: "If",
+  for_each: "For each",
+  ask_person: "Ask a person",
+  wait: "Wait",
+  wait_for: "Wait for",
+  call: "Call",
+  alert: "Alert",
+  notify: "Notify",
+  log: "Log",
+  webhook: "Webhook",
+  site_mode: "Site mode",
+  "gate.open": "Open gate",
+  "gate.close": "Close gate",
+  siren: "Siren",
+});
+
+/** @param {string} kind */
+export const stepKind = (kind) => KINDS[kind] ?? kind.replaceAll(/[._]/g, " ");
+
+/** @param {string} type */
+export function eventWords(type) {
+  /** @type {Record<string, string>} */
+  const known = {
+    "detect.vehicle_in_zone": "Vehicle in zone",
+    "detect.person_in_zone": "Person in zone",
+    "plate.recognized.v1": "Plate read",
+    button: "Button pressed",
+    schedule: "Schedule",
+  };
+  return known[type] ?? type.replaceAll(/[._]/g, " ");
+}
+
+/** `user:anna` as anna, `role:guard` as guard. @param {string} who */
+export const whoWords = (who) => who.replace(/^(user|role|group):/, "");
+
+/**
+ * How sure a model was. A confidence that nobody measured is never shown as a number.
+ * @param {{confidence: number | null, confidence_source: string | null}} model
+ */
+export function confidence(model) {
+  if (model.confidence === null) return "confidence: not measured";
+  const source = model.confidence_source === null ? "" : ` (${model.confidence_source})`;
+  return `confidence: ${Math.round(model.confidence * 100)} %${source}`;
+}
+
+/** Any value as one line of text. @param {unknown} value @returns {string} */
+export function plain(value) {
+  if (value === null || value === undefined) return "nothing";
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return value.map(plain).join(", ");
+  if (typeof value === "object") return Object.entries(value).map(([name, inner]) => `${name}: ${plain(inner)}`).join(", ");
+  return String(value);
+}

@@ -1,0 +1,81 @@
+// @ts-check
+/** The dialog before a workflow is turned on: what it would do and move, said before it may. */
+
+import { html } from "../vendor/lit.js";
+import { get, post } from "./api.js";
+import { Page, toast } from "./element.js";
+import { session } from "./session.js";
+
+class GoLive extends Page {
+  static properties = { _whole: { state: true }, _error: { state: true }, _busy: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {any} */
+    this._whole = null;
+    /** @type {Error | null} */
+    this._error = null;
+    this._busy = false;
+  }
+
+  get _dialog() {
+    return /** @type {HTMLDialogElement} */ (this.querySelector("dialog"));
+  }
+
+  /** @param {{id: string}} workflow */
+  async ask(workflow) {
+    this._whole = null;
+    this._error = null;
+    this._dialog.showModal();
+    try {
+      this._whole = await get(`/workflows/${workflow.id}`);
+    } catch (error) {
+      this._error = /** @type {Error} */ (error);
+    }
+  }
+
+  async _turnOn() {
+    this._busy = true;
+    try {
+      await post(`/workflows/${this._whole.id}/state`, { state: "on", base_version: this._whole.version });
+      toast(`${this._whole.name} is on.`);
+      this._dialog.close();
+      this.dispatchEvent(new CustomEvent("siteward-turned-on"));
+    } catch (error) {
+      this._error = /** @type {Error} */ (error);
+    } finally {
+      this._busy = false;
+    }
+  }
+
+  render() {
+    return html`<dialog class="sw-dialog" aria-labelledby="go-live-title">
+      <h2 id="go-live-title" dir="auto">${this._whole ? html`Turn on “${this._whole.name}”?` : "Turn on?"}</h2>
+      ${this._whole ? this._what(this._whole.judged) : this._error ? "" : html`<p role="status">Loading…</p>`}
+      ${this._error ? html`<p class="sw-note is-bad" role="alert">${this._error.message}</p>` : ""}
+      <div class="sw-actions">
+        <button class="sw-button" @click=${() => this._dialog.close()}>Cancel</button>
+        <button class="sw-button is-main" ?disabled=${!this._may()} @click=${this._turnOn}>Turn on</button>
+      </div>
+    </dialog>`;
+  }
+
+  _may() {
+    if (this._whole === null || this._busy || !this._whole.judged.ok) return false;
+    return !this._whole.judged.needs_admin || session.may("site.admin");
+  }
+
+  /** @param {any} judged */
+  _what(judged) {
+    return html`
+      ${judged.needs_admin && !session.may("site.admin") ? html`<p class="sw-note is-bad">It moves things or reads faces or plates, so only an admin turns it on.</p>` : ""}
+      ${judged.ok ? "" : html`<div class="sw-note is-bad"><p>It has errors and cannot be turned on:</p><ul>${judged.problems.map((/** @type {any} */ p) => html`<li>Line ${p.line}: ${p.message}</li>`)}</ul></div>`}
+      ${judged.explain ? html`
+        <div class="sw-moves ${judged.explain.moves.length ? "" : "is-none"}">
+          <h3>${judged.explain.moves.length ? "It can move" : "It moves nothing"}</h3>
+          <ul>${judged.explain.moves.map((/** @type {string} */ move) => html`<li dir="auto">${move}</li>`)}</ul>
+        </div>
+        <details open><summary>What it does</summary><pre class="sw-explain" dir="auto">${judged.explain.text}</pre></details>` : ""}`;
+  }
+}
+customElements.define("sw-go-live", GoLive);

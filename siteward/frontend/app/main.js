@@ -1,0 +1,147 @@
+// @ts-check
+/** The frame of the pages: who is logged in, where one is, what waits, and short messages. */
+
+import { html, keyed, nothing } from "../vendor/lit.js";
+import { SIGNED_OUT, get, post } from "./api.js";
+import { Page, toast } from "./element.js";
+import { live } from "./live.js";
+import { icon } from "./parts.js";
+import { address, here } from "./router.js";
+import { session } from "./session.js";
+import "./enter.js";
+import "./gates.js";
+import "./inbox.js";
+import "./run.js";
+import "./workflow.js";
+import "./workflows.js";
+
+const NAV = [
+  ["workflows", "Workflows"],
+  ["inbox", "Inbox"],
+  ["runs", "Runs"],
+  ["gates", "Gates"],
+];
+const TOAST_MILLISECONDS = 6000;
+
+class App extends Page {
+  static properties = { _ready: { state: true }, _place: { state: true }, _asks: { state: true }, _toast: { state: true }, _away: { state: true }, _busy: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {"loading" | "enter" | "setup" | "in" | "offline"} */
+    this._ready = "loading";
+    this._place = here();
+    this._asks = 0;
+    /** @type {{words: string, look: string} | null} */
+    this._toast = null;
+    this._away = false;
+    this._busy = false;
+    window.addEventListener("hashchange", () => this._moved());
+    window.addEventListener("siteward-toast", (event) => this._told(/** @type {CustomEvent} */ (event).detail));
+    window.addEventListener(SIGNED_OUT, () => session.me && this._find());
+    session.addEventListener("change", () => this._known());
+    live.addEventListener("change", (event) => this._changed(/** @type {CustomEvent} */ (event).detail.topic));
+    live.addEventListener("connection", () => (this._away = !live.connected && session.me !== null));
+    this._find();
+  }
+
+  async _find() {
+    try {
+      const { me, setup } = await get("/session");
+      this._ready = setup ? "setup" : "enter";
+      session.take(me);
+    } catch {
+      this._ready = "offline";
+      window.setTimeout(() => this._find(), 3000);
+    }
+  }
+
+  _known() {
+    if (session.me !== null) {
+      this._ready = "in";
+      document.title = session.me.site;
+      this._count();
+    } else if (this._ready === "in") this._ready = "enter";
+    this.requestUpdate();
+  }
+
+  _moved() {
+    this._place = here();
+    this.updateComplete.then(() => /** @type {HTMLElement | null} */ (this.querySelector("main h1"))?.focus());
+  }
+
+  /** @param {string} topic */
+  _changed(topic) {
+    if (topic === "resync" || topic.startsWith("approval.")) this._count();
+  }
+
+  async _count() {
+    try {
+      const { approvals } = await get("/approvals?open=true");
+      this._asks = approvals.length;
+    } catch {
+      return; // the page itself says that the site does not answer
+    }
+  }
+
+  /** @param {{words: string, look: string}} told */
+  _told(told) {
+    this._toast = told;
+    window.setTimeout(() => this._toast === told && (this._toast = null), TOAST_MILLISECONDS);
+  }
+
+  async _play() {
+    this._busy = true;
+    try {
+      const { scene } = await post("/demo/next");
+      toast(`Playing: ${scene}`);
+    } catch (error) {
+      toast(/** @type {Error} */ (error).message, "bad");
+    } finally {
+      this._busy = false;
+    }
+  }
+
+  render() {
+    return html`${this._body()}
+      <div class="sw-toasts" role="status" aria-live="polite">${this._toast ? html`<p class="sw-toast is-${this._toast.look}" dir="auto">${this._toast.words}</p>` : nothing}</div>`;
+  }
+
+  _body() {
+    if (this._ready === "loading") return html`<main class="sw-enter"><p class="sw-loading" role="status"><span class="sw-spinner"></span>Loading…</p></main>`;
+    if (this._ready === "offline") return html`<main class="sw-enter"><p class="sw-note is-bad" role="alert">The site does not answer. Trying again…</p></main>`;
+    if (this._ready !== "in" || session.me === null) return html`<sw-enter ?setup=${this._ready === "setup"}></sw-enter>`;
+    return html`<a class="sw-skip" href="#main" @click=${this._skip}>Skip to the page</a>
+      <header class="sw-header">
+        <a class="sw-brand" href="#/workflows"><bdi>${session.me.site}</bdi></a>
+        ${this._nav()}
+        <div class="sw-tools">
+          ${session.me.demo && session.may("workflows.manage") ? html`<button class="sw-button is-main sw-play" ?disabled=${this._busy} @click=${this._play}>${icon("play")}<span>Play next vehicle</span></button>` : ""}
+          <button class="sw-button sw-out" title="Log out ${session.me.person.name}" @click=${() => session.end()}>${icon("out")}<span class="sw-name">${session.me.person.name}</span><span class="sw-hidden">Log out</span></button>
+        </div>
+      </header>
+      ${this._away ? html`<p class="sw-note is-bad sw-away" role="status">Not connected: what you see may be old. Connecting again…</p>` : ""}
+      <main id="main" class="sw-main">${this._page()}</main>`;
+  }
+
+  /** @param {Event} event */
+  _skip(event) {
+    event.preventDefault();
+    /** @type {HTMLElement | null} */ (this.querySelector("main h1"))?.focus();
+  }
+
+  _nav() {
+    return html`<nav class="sw-nav" aria-label="Pages">${NAV.map(([page, word]) => html`<a href=${address(page)} aria-current=${this._place.page === page ? "page" : nothing}>
+      ${icon(page)}<span>${word}</span>${page === "inbox" && this._asks ? html`<span class="sw-badge">${this._asks}<span class="sw-hidden"> open questions</span></span>` : ""}</a>`)}</nav>`;
+  }
+
+  _page() {
+    const { page, id } = this._place;
+    if (page === "inbox") return html`<sw-inbox></sw-inbox>`;
+    if (page === "gates") return html`<sw-gates></sw-gates>`;
+    if (page === "runs") return id === null ? html`<sw-runs></sw-runs>` : keyed(id, html`<sw-run .run=${id}></sw-run>`);
+    return id === null ? html`<sw-workflows></sw-workflows>` : keyed(id, html`<sw-workflow .workflow=${id}></sw-workflow>`);
+  }
+}
+
+customElements.define("sw-app", App);

@@ -1,0 +1,120 @@
+// @ts-check
+/** One run as it was recorded: what started it, each step with its time and result, what the model said apart from what the host knows. */
+
+import { html, repeat } from "../vendor/lit.js";
+import { get, post } from "./api.js";
+import { Ticking, toast } from "./element.js";
+import { clock, confidence, day, eventWords, plain, span, stepKind, stepState, tone, whoWords } from "./format.js";
+import { Loaded } from "./loading.js";
+import { icon, kindIcon, modePill, modelSays, shot, statePill } from "./parts.js";
+import { address } from "./router.js";
+import { session } from "./session.js";
+
+const ALIVE = ["running", "waiting"];
+
+class Run extends Ticking {
+  static properties = { run: {} };
+
+  constructor() {
+    super();
+    this.run = "";
+    this._whole = new Loaded(this, () => get(`/runs/${encodeURIComponent(this.run)}`), ["run.", "approval."]);
+  }
+
+  async _cancel() {
+    try {
+      await post(`/runs/${this.run}/cancel`);
+    } catch (error) {
+      toast(/** @type {Error} */ (error).message, "bad");
+    }
+    await this._whole.reload();
+  }
+
+  render() {
+    return this._whole.view((run) => html`
+      <p class="sw-crumb"><a href=${address("workflows", run.workflow_id)}><bdi>${run.workflow}</bdi></a></p>
+      <h1 tabindex="-1">Run of ${day(run.started_at)}, ${clock(run.started_at)} ${statePill(run.state)} ${modePill(run.mode)}</h1>
+      ${run.state_reason ? html`<p class="sw-note ${tone(run.state) === "bad" ? "is-bad" : ""}" dir="auto">${run.state_reason}</p>` : ""}
+      ${run.seen_again ? html`<p class="sw-soft">Seen again ${run.seen_again} times while it ran.</p>` : ""}
+      ${ALIVE.includes(run.state) && session.may("workflows.manage") ? html`<button class="sw-button" @click=${this._cancel}>End this run</button>` : ""}
+      <ol class="sw-timeline">
+        ${this._event(run.event)}
+        ${repeat(run.steps, (step) => step.path, (step) => this._step(step, run))}
+        ${run.ended_at ? html`<li class="sw-moment is-end"><span class="sw-time">${clock(run.ended_at)}</span><span class="sw-mark is-${tone(run.state)}"></span><div><p>${statePill(run.state)} after ${span(seconds(run.started_at, run.ended_at))}</p></div></li>` : ""}
+      </ol>`);
+  }
+
+  /** @param {any} event */
+  _event(event) {
+    const facts = Object.entries(event.payload ?? {});
+    return html`<li class="sw-moment">
+      <span class="sw-time">${clock(event.at)}</span><span class="sw-mark">${icon("event")}</span>
+      <div class="sw-step"><h2>${eventWords(event.type)}</h2>
+        <p class="sw-soft">${event.camera ? html`Camera <bdi>${event.camera}</bdi>, ` : ""}from ${event.source}</p>
+        ${facts.length ? facts_(facts) : ""}
+        ${shot(event.picture, "The picture of the event")}
+      </div></li>`;
+  }
+
+  /** @param {any} step @param {any} run */
+  _step(step, run) {
+    const depth = Math.min(4, (step.path.match(/\//g) ?? []).length);
+    const asked = run.approvals.find((/** @type {any} */ a) => a.path === step.path) ?? (step.kind === "ask_person" ? run.approvals[0] : undefined);
+    return html`<li class="sw-moment is-depth-${depth}">
+      <span class="sw-time">${clock(step.started_at)}</span><span class="sw-mark is-${tone(step.status)}">${kindIcon(step.kind)}</span>
+      <div class="sw-step">
+        <h2>${step.name ? html`<bdi>${step.name}</bdi>` : stepKind(step.kind)}
+          ${step.outcome ? html`<span class="sw-lane"><bdi>${step.outcome}</bdi></span>` : ""}
+          ${step.status === "done" ? "" : html`<span class="sw-pill is-${tone(step.status)}">${stepState(step.status)}</span>`}</h2>
+        ${step.model ? this._model(step.model) : ""}
+        ${step.kind === "ask_person" && asked ? question(asked) : ""}
+        ${step.kind === "ai" || step.kind === "ask_person" ? "" : said(step)}
+        ${step.pictures.map((/** @type {string} */ id) => shot(id, "A picture that the step looked at"))}
+        <details class="sw-more"><summary>Details</summary>${details(step)}</details>
+      </div></li>`;
+  }
+
+  /** @param {any} model */
+  _model(model) {
+    const who = [model.model, confidence(model)].filter(Boolean).join(", ");
+    return html`${model.reason ? modelSays(model.reason, who) : html`<p class="sw-soft">${who}</p>`}
+      ${model.unsure_reason ? html`<p class="sw-soft">Unsure: ${plain(model.unsure_reason).replaceAll("_", " ")}</p>` : ""}
+      ${model.rule === null ? "" : html`<p class="sw-soft">Decided by the step's rule ${model.rule + 1}.</p>`}`;
+  }
+}
+
+/** @param {any} asked */
+function question(asked) {
+  return html`<p dir="auto">${asked.message}</p><p class="sw-soft">Asked ${asked.who.map(whoWords).join(", ")}.
+    ${asked.state === "answered" ? html`<strong><bdi>${whoWords(asked.answered_by ?? "")}</bdi> answered “<bdi>${asked.reply}</bdi>”</strong> after ${span(seconds(asked.asked_at, asked.answered_at))}.` : asked.state === "no_answer" ? "Nobody answered in time." : asked.state === "open" ? html`<a href=${address("inbox")}>Waiting for an answer.</a>` : "No longer asked."}</p>`;
+}
+
+/** What a step did, in a line. @param {any} step */
+function said(step) {
+  const told = step.inputs.message ?? step.inputs.title ?? step.inputs.gate ?? step.inputs.mode;
+  const result = step.result === null || typeof step.result !== "object" ? step.result : (step.result.sentence ?? step.result.state ?? null);
+  if (told === undefined && result === null) return "";
+  return html`<p dir="auto">${told === undefined ? "" : plain(told.value)}${result === null ? "" : html` <span class="sw-soft">${plain(result)}</span>`}</p>`;
+}
+
+/** @param {any} step */
+function details(step) {
+  const inputs = Object.entries(step.inputs);
+  return html`<dl class="sw-facts">
+    <dt>Place</dt><dd><code>${step.path}</code></dd>
+    <dt>Took</dt><dd>${step.ended_at ? span(seconds(step.started_at, step.ended_at)) : "not over"}${step.attempts > 1 ? `, ${step.attempts} attempts` : ""}</dd>
+    ${inputs.map(([name, given]) => html`<dt>${name}</dt><dd dir="auto">${plain(/** @type {any} */ (given).value)} ${from_(/** @type {any} */ (given).from)}</dd>`)}
+    ${step.result === null ? "" : html`<dt>Result</dt><dd dir="auto">${plain(step.result)}</dd>`}
+  </dl>`;
+}
+
+/** @param {string} from */
+const from_ = (from) => (from === "literal" ? "" : html`<span class="sw-from is-${from}">${from === "ai" ? "from the model" : from}</span>`);
+
+/** @param {[string, unknown][]} facts */
+const facts_ = (facts) => html`<dl class="sw-facts">${facts.map(([name, value]) => html`<dt>${name}</dt><dd dir="auto">${plain(value)}</dd>`)}</dl>`;
+
+/** @param {string} from @param {string} to */
+const seconds = (from, to) => (Date.parse(to) - Date.parse(from)) / 1000;
+
+customElements.define("sw-run", Run);

@@ -1,0 +1,33 @@
+// @ts-check
+/** Who is logged in, for every page. */
+
+import { post, useToken } from "./api.js";
+import { live } from "./live.js";
+
+/** @typedef {{person: {name: string, role: string, groups: string[], cameras: string[] | null}, permissions: string[], csrf: string, site: string, demo: boolean}} Me */
+
+class Session extends EventTarget {
+  /** @type {Me | null} */
+  me = null;
+
+  /** @param {string} permission */
+  may(permission) {
+    return this.me !== null && this.me.permissions.includes(permission);
+  }
+
+  /** @param {Me | null} me */
+  take(me) {
+    this.me = me;
+    useToken(me === null ? null : me.csrf);
+    if (me === null) live.stop();
+    else live.start();
+    this.dispatchEvent(new Event("change"));
+  }
+
+  async end() {
+    await post("/logout");
+    this.take(null);
+  }
+}
+
+export const session = new Session();
