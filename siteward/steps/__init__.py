@@ -38,25 +38,21 @@ def host_steps() -> Mapping[str, HostStep]:
 
 @hookimpl
 def siteward_step_kinds() -> Sequence[HostStepKind]:
-    """The step kinds above."""
     return tuple(HostStepKind(name, step) for name, step in _STEPS.items())
 
 
 @hookimpl
 def siteward_triggers() -> Sequence[Trigger]:
-    """The host's own triggers."""
     return host_triggers()
 
 
 @hookimpl
 def siteward_conditions() -> Sequence[Condition]:
-    """The conditions."""
     return host_conditions()
 
 
 @hookimpl
 def siteward_actions() -> Sequence[Action]:
-    """The host's own actions."""
     return host_actions()
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 from siteward.core.contract.document import Condition, Path
 from siteward.core.contract.flow_conditions import ai_names, condition_names, identities
+from siteward.core.contract.placeholders import names_in
 from siteward.core.contract.registry import Provenance
 from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
@@ -99,14 +100,10 @@ async def _check(
     asked = skills.conditions.get(condition.name)
     if asked is None:
         raise ConditionFailed(f"Nobody provides the condition {condition.name}.", where=condition.name)
-    try:
-        labelled = resolve_settings(condition.settings, values)
-    except MissingValue as missing:
-        return Judgement(False, f"{condition.name}: {{{missing.name}}} is not known", condition.path)
-    settings = plain(labelled)
-    unknown = next((name for value in labelled.values() if value.value is None for name in value.names), None)
+    unknown = next((name for name in names_in(condition.settings) if label_of(name, values).value is None), None)
     if unknown is not None:
         return Judgement(False, f"{condition.name}: {{{unknown}}} is not known", condition.path)
+    settings = plain(resolve_settings(condition.settings, values))
     try:
         async with asyncio.timeout(CHECK_SECONDS):
             holds = await asked.check(settings, view)
