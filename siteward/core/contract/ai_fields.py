@@ -19,6 +19,8 @@ from .tree import At
 
 FIELD_TYPES: Final = ("text", "number", "bool", "list")
 FROM: Final = "from"
+_MOST_COMPARED: Final = 100
+"""Rules that are compared with each other; a table longer than that is read, and not searched for rules that are never reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def _read_field(at: At, names: Names | None, reading: Reading) -> ReportedField 
 def _read_options(at: At, reading: Reading) -> ReportedField:
     if not at.node.items:
         reading.notes.error("shape.empty_list", f"The field {shown(at.key)} allows nothing. Name its values.", at)
-    options: list[str] = []
+    options: dict[str, None] = {}
     for item in at.items():
         if item.text is None:
             told = f"An allowed value is text, not {say_type(item)}."
@@ -72,7 +74,7 @@ def _read_options(at: At, reading: Reading) -> ReportedField:
             told = f"{shown(item.text)} is allowed twice. Keep one."
             reading.notes.error("shape.bad_value", told, item, fixes=(remove(item),))
         else:
-            options.append(item.text)
+            options[item.text] = None
     return ReportedField("choice", tuple(options))
 
 
@@ -108,9 +110,9 @@ def check_rules(
         told = "Rules decide by `fields`, and this step reports none. Add `fields`, or remove the rules."
         reading.notes.error("ai.rules_without_fields", told, at, fixes=(remove(at),))
     earlier: list[_When] = []
-    for item in at.items():
+    for index, item in enumerate(at.items()):
         when = _check_rule(item, fields, decisions, reading, has_fields=has_fields)
-        if when is None:
+        if when is None or index >= _MOST_COMPARED:
             continue
         if any(_covers(one, when) for one in earlier):
             told = "An earlier rule always decides first, so this one is never reached. Move it up, or remove it."

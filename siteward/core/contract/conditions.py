@@ -6,7 +6,7 @@ from typing import Final
 
 from .document import Condition
 from .fields import read_form
-from .fixes import nearest_key, remove, set_to
+from .fixes import nearest_key, own_entries, remove, set_to
 from .names import Names
 from .notes import listed, shown
 from .reading import Reading, frozen, say_type
@@ -44,6 +44,7 @@ def _read_condition(item: At, names: Names, reading: Reading) -> Condition | Non
             "shape.two_kinds",
             f"{shown(entries[0].key)} and {shown(entries[1].key)} stand in one entry. Write each as its own entry (- …).",
             entries[1],
+            fixes=own_entries(item, entries[1]),
         )
     return _read_kind(entries[0], names, reading)
 

@@ -9,7 +9,7 @@ from typing import Final
 from .cron import parse_cron
 from .document import Value
 from .durations import DAYS, parse_duration, parse_time
-from .fixes import as_bool, as_list, as_number, as_text, nearest_value, set_to
+from .fixes import as_bool, as_duration, as_list, as_number, as_text, as_time, nearest_value, set_to
 from .names import Names
 from .notes import listed, shown
 from .reading import Reading, frozen, say_type
@@ -139,14 +139,11 @@ def _bool(at: At, field: Field, names: Names, reading: Reading) -> None:
 
 
 def _duration(at: At, field: Field, names: Names, reading: Reading) -> None:
-    value = at.node.value
     try:
         parse_duration(at.text or "")
     except ValueError as error:
-        is_seconds = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 86400
-        fixes = (set_to(at, f"{value}s"),) if is_seconds else ()
         told = str(error) if at.text else f"{say_type(at)} is not a duration; write it like 90s, 2m or 1h30m"
-        reading.notes.error("shape.bad_duration", f"`{at.key}`: {told}.", at, fixes=fixes)
+        reading.notes.error("shape.bad_duration", f"`{at.key}`: {told}.", at, fixes=as_duration(at))
 
 
 def _time(at: At, field: Field, names: Names, reading: Reading) -> None:
@@ -154,16 +151,7 @@ def _time(at: At, field: Field, names: Names, reading: Reading) -> None:
         parse_time(at.text or "")
     except ValueError as error:
         told = str(error) if at.text else f'{say_type(at)} is not a time of day; write it like "07:00"'
-        fixes = (set_to(at, "0" + at.text),) if at.text and _is_time("0" + at.text) else ()
-        reading.notes.error("shape.bad_time", f"`{at.key}`: {told}.", at, fixes=fixes)
-
-
-def _is_time(text: str) -> bool:
-    try:
-        parse_time(text)
-    except ValueError:
-        return False
-    return True
+        reading.notes.error("shape.bad_time", f"`{at.key}`: {told}.", at, fixes=as_time(at))
 
 
 def _cron(at: At, field: Field, names: Names, reading: Reading) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
+from types import MappingProxyType
+from typing import Final
 
 from .document import Path, Value
+from .durations import parse_duration, parse_time
 from .problems import Edit, EditKind, Fix
 from .scalars import NumberOutOfRange, resolve_plain, write_scalar
 from .tree import At
@@ -71,6 +75,54 @@ def as_bool(at: At) -> tuple[Fix, ...]:
     if said in _YES or said in _NO:
         return (set_to(at, said in _YES),)
     return ()
+
+
+_IN_WORDS: Final = re.compile(r"(\d{1,6})\s*(second|sec|s|minute|min|m|hour|hr|h|day|d)s?", re.ASCII | re.IGNORECASE)
+_CLOCK: Final = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm)?", re.ASCII | re.IGNORECASE)
+
+
+def as_duration(at: At) -> tuple[Fix, ...]:
+    """The duration that a number of seconds or a few words mean (`2 minutes`)."""
+    value = at.value
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 86400:
+        return (set_to(at, f"{value}s"),)
+    said = _IN_WORDS.fullmatch((at.text or "").strip())
+    if said is None:
+        return ()
+    written = said[1] + said[2][0].lower()
+    return (set_to(at, written),) if _reads(parse_duration, written) else ()
+
+
+def as_time(at: At) -> tuple[Fix, ...]:
+    """The time of day that `7:00`, `7am` or `19.30` mean."""
+    said = _CLOCK.fullmatch((at.text or "").strip())
+    if said is None:
+        return ()
+    hour, half = int(said[1]), (said[3] or "").lower()
+    if half:
+        hour = hour % 12 + (12 if half == "pm" else 0)
+    written = f"{hour:02}:{said[2] or '00'}"
+    return (set_to(at, written),) if _reads(parse_time, written) else ()
+
+
+def _reads(parse: Callable[[str], object], text: str) -> bool:
+    try:
+        parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+def own_entries(item: At, following: At) -> tuple[Fix, ...]:
+    """The second key of a list entry as an entry of its own, after the first."""
+    *front, index = item.path
+    if not isinstance(index, int):
+        return ()
+    edits = (
+        Edit(EditKind.REMOVE, following.path),
+        Edit(EditKind.INSERT, (*front, index + 1), MappingProxyType({following.key: following.value})),
+    )
+    return (Fix(f"Make {following.key} its own entry", edits),)
 
 
 def as_text(at: At) -> tuple[Fix, ...]:

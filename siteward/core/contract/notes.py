@@ -75,6 +75,11 @@ class Notes:
         """How many problems have been noted."""
         return len(self._problems)
 
+    @property
+    def hints_left(self) -> bool:
+        """Whether work on hints and costly fixes is still worth it."""
+        return self._hints_left > 0
+
     def sorted(self) -> tuple[Problem, ...]:
         """All problems by place."""
         return tuple(sort_problems(self._problems))

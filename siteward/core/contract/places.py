@@ -23,8 +23,8 @@ from .tree import Entry, Node, NodeKind, Span
 WORKFLOW_BYTES: Final = 128 * 1024
 BLUEPRINT_BYTES: Final = 512 * 1024
 MOST_LEVELS: Final = 64
-MOST_NODES: Final = 100_000
-"""Nodes with the aliases written out; 2,000 steps of 50 nodes each."""
+MOST_NODES: Final = 50_000
+"""Values with the aliases written out: 2,000 steps of 25 values each."""
 
 _LINE_BREAK: Final = re.compile("\r\n|\n|\r")
 _FORBIDDEN: Final = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -137,6 +137,7 @@ class _Composer:
         self._anchors: dict[str, Node] = {}
         self._opened: list[_Open] = []
         self._root: Node | None = None
+        self._expanded = 0
         self.work = 0
 
     def document(self) -> Node | None:
@@ -296,8 +297,10 @@ class _Composer:
     def _place(self, node: Node, event: yaml.NodeEvent) -> None:
         """Puts a finished node where it belongs."""
         self.work += 1
-        if node.size > MOST_NODES or len(self._opened) + node.height > MOST_LEVELS + 1:
-            told = f"over {MOST_NODES:,} values" if node.size > MOST_NODES else f"over {MOST_LEVELS} levels deep"
+        self._expanded += node.size if node.alias else 1
+        is_large = self._expanded > MOST_NODES
+        if is_large or len(self._opened) + node.height > MOST_LEVELS + 1:
+            told = f"over {MOST_NODES:,} values" if is_large else f"over {MOST_LEVELS} levels deep"
             self._stop("shape.too_large", f"With its aliases written out the file is {told}. Repeat less.", event)
         if event.anchor is not None and not node.alias:
             self._anchors[event.anchor] = node

@@ -41,6 +41,9 @@ def read_document(
 ) -> Document | None:
     """The document of a tree; None where it is not even a mapping."""
     if tree is None:
+        if not reading.notes.count:
+            told = "The file is empty. A workflow begins with `name:`, `when:` and `then:`."
+            reading.notes.error("shape.missing_key", told)
         return None
     at = At(tree)
     if not at.is_map:

@@ -12,7 +12,7 @@ from .asks import ASK_SETTINGS, CALL_SETTINGS, read_ask, read_call
 from .conditions import read_conditions
 from .document import Condition, Lane, Step
 from .fields import read_form
-from .fixes import add_key, all_of, nearest_key, remove, set_to
+from .fixes import add_key, all_of, nearest_key, own_entries, remove, set_to
 from .kinds import (
     IF_OUTCOMES,
     WAIT_FOR_OUTCOMES,
@@ -110,12 +110,12 @@ def _kind(at: At, reading: Reading) -> At | None:
         return found[0]
     if found:
         told = f"{shown(found[0].key)} and {shown(found[1].key)} stand in one step. Make each its own step (- …)."
-        reading.notes.error("shape.two_kinds", told, found[1])
+        reading.notes.error("shape.two_kinds", told, found[1], fixes=own_entries(at, found[1]))
         return None
     unknown = [one for one in entries if one.key not in BESIDE]
     if not unknown:
         told = "This step does nothing: it has no step kind or action. Add one, or remove the step."
-        reading.notes.error("shape.no_kind", told, at)
+        reading.notes.error("shape.no_kind", told, at, fixes=(remove(at, "Remove the step"),))
         return None
     first = next((one for one in unknown if not looks_like_steps(one)), unknown[0])
     known = (*registry.step_kinds, *registry.actions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .fixes import double_braces, set_to
 from .names import Names
 from .notes import listed, shown
-from .placeholders import BadPlaceholder, Reference, parse_template
+from .placeholders import BadPlaceholder, Reference, escape, parse_template
 from .problems import Fix
 from .reading import Reading
 from .tree import At, walk
@@ -22,9 +22,9 @@ def check_text(at: At, names: Names, reading: Reading) -> None:
         sentence = str(error)
         reading.notes.error("shape.bad_placeholder", sentence[0].upper() + sentence[1:] + ".", at, fixes=double_braces(at))
         return
-    for part in template:
-        if isinstance(part, Reference) and not names.knows(part.name):
-            _unknown(at, text, part, names, reading)
+    unknown = {p.name: p for p in template if isinstance(p, Reference) and not names.knows(p.name)}
+    for part in unknown.values():
+        _unknown(at, text, part, names, reading)
 
 
 def _unknown(at: At, text: str, part: Reference, names: Names, reading: Reading) -> None:
@@ -33,15 +33,23 @@ def _unknown(at: At, text: str, part: Reference, names: Names, reading: Reading)
     hint = f" Did you mean {{{near}}}?" if near else ""
     told = f" Known here: {listed(known)}." if known else " Nothing is known here."
     braces = "{" + part.name + "}"
-    end = part.at + len(braces)
-    fixes: tuple[Fix, ...] = ()
-    if near:
-        fixes = (set_to(at, text[: part.at] + "{" + near + "}" + text[end:], f"Write {{{near}}}"),)
-    elif text.count(braces) == 1:
-        fixes = (set_to(at, text[: part.at] + "{" + braces + "}" + text[end:], "Make it literal braces"),)
+    fixes = _rewritten(at, text, part.name, near) if reading.notes.hints_left else ()
     reading.notes.error(
         "shape.unknown_placeholder", f"Nothing fills {shown(braces)} at this point.{hint}{told}", at, fixes=fixes
     )
+
+
+def _rewritten(at: At, text: str, name: str, near: str | None) -> tuple[Fix, ...]:
+    """The text with the nearest name in place of the unknown one, or with its braces literal."""
+    new = "{" + near + "}" if near else escape("{" + name + "}")
+    written = "".join(_written(part, name, new) for part in parse_template(text))
+    return (set_to(at, written, f"Write {new}" if near else "Make the braces literal"),)
+
+
+def _written(part: str | Reference, name: str, new: str) -> str:
+    if isinstance(part, str):
+        return escape(part)
+    return new if part.name == name else "{" + part.name + "}"
 
 
 def check_texts(at: At, names: Names, reading: Reading) -> None:
