@@ -7,8 +7,10 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from siteward.core.contract import Explanation, Report, Severity, explain, needs_of, validate
+from siteward.core.contract import Explanation, Report, Severity, explain
+from siteward.core.commands.blueprint_files import check
 from siteward.core.commands.output import Exit, err, out, print_json, stop
+from siteward.core.contract.blueprint_instance import FileKind
 from siteward.sdk.workflows import default_registry
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -44,25 +46,26 @@ def _explain(report: Report) -> Explanation | None:
 @click.option("--fragment", is_flag=True, help="The file is a fragment that begins at `then:`.")
 @click.option("--json", "as_json", is_flag=True, help="Print problems, needs and summary as JSON.")
 def validate_command(file: str, fragment: bool, as_json: bool) -> None:
-    """Check a workflow FILE: what is wrong, where, and what to write instead.
+    """Check a workflow FILE: what is wrong, where, and what to write instead. A blueprint is checked with its defaults.
 
     Exit code 0: nothing is an error. 1: something is. 2: the file cannot be opened.
     """
-    report = validate(_read(file, as_json), default_registry(), fragment=fragment)
+    checked = check(file, _read(file, as_json), default_registry(), fragment=fragment)
+    report = checked.report
     explanation = _explain(report)
     if as_json:
         print_json(
             {
                 "ok": report.ok,
                 "problems": [problem.as_dict() for problem in report.problems],
-                "needs": {} if report.document is None else needs_of(report.document, default_registry()),
+                "needs": {} if report.document is None else {key: list(names) for key, names in report.document.needs.items()},
                 "summary": "" if explanation is None else explanation.text(),
             }
         )
     else:
         _print_problems(file, report)
         if report.ok:
-            out.print(f"[green]{escape(file)} is a good workflow.[/]")
+            out.print(f"[green]{escape(file)} is a good {checked.kind.value if checked.kind is FileKind.BLUEPRINT else 'workflow'}.[/]")
         else:
             wrong = sum(problem.severity is Severity.ERROR for problem in report.problems)
             err.print(f"{escape(file)}: {wrong} {'error' if wrong == 1 else 'errors'}.")
@@ -75,7 +78,7 @@ def validate_command(file: str, fragment: bool, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def explain_command(file: str, fragment: bool, as_json: bool) -> None:
     """Say in plain words what a workflow FILE would do: what starts it, what it may move, and who decides."""
-    report = validate(_read(file, as_json), default_registry(), fragment=fragment)
+    report = check(file, _read(file, as_json), default_registry(), fragment=fragment).report
     explanation = _explain(report)
     if explanation is None:
         _print_problems(file, report)
