@@ -21,6 +21,7 @@ from siteward.core.agent import (
     ModelDown,
     RowKind,
     RowStatus,
+    Tables,
     TraceRow,
     Uncalibrated,
     UnsureReason,
@@ -104,10 +105,10 @@ async def test_a_single_draw_is_never_a_confidence() -> None:
 
 async def test_a_single_draw_is_as_sure_as_that_option_was_right_so_far() -> None:
     table = Calibration.of([Case("car", None, True)] * 8 + [Case("car", None, False)] * 2)
-    decision = await look(Scripted([said("car")]), limits=ONE_CALL, calibration=table)
+    decision = await look(Scripted([said("car")]), limits=ONE_CALL, tables=Tables(table))
     assert decision.confidence == pytest.approx(9 / 12)
     assert decision.confidence_source is ConfidenceSource.PRECISION
-    other = await look(Scripted([said("person")]), limits=ONE_CALL, calibration=table)
+    other = await look(Scripted([said("person")]), limits=ONE_CALL, tables=Tables(table))
     assert other.confidence is None
 
 
@@ -128,11 +129,25 @@ async def test_slow_models_get_three_draws_then_one() -> None:
 async def test_perception_is_asked_once_and_scored_through_its_table() -> None:
     table = Calibration.of([Case("open", 0.7, True)] * 10)
     eyes = perception(ChatResult(said(vehicle="car", note=None), scores={"vehicle": 0.71, "note": 0.1}))
-    decision = await look(eyes, BY_RULES, images=[PICTURE], samples=5, calibration=table)
+    decision = await look(eyes, BY_RULES, images=[PICTURE], samples=5, tables=Tables(table))
     assert decision.usage.model_calls == 1
     assert decision.confidence_source is ConfidenceSource.SCORE
     assert decision.raw == 0.71  # of the field that the rule read, not of the note
     assert decision.confidence == pytest.approx((10 + 2 * 11 / 12) / 12)
+
+
+async def test_what_a_fact_was_worth_before_counts_for_every_step_that_reads_it() -> None:
+    facts = {"vehicle": Calibration.of([Case("car", 0.7, True)] * 10 + [Case("none", 0.7, False)])}
+    eyes = perception(ChatResult(said(vehicle="car", note=None), scores={"vehicle": 0.71}))
+    decision = await look(eyes, BY_RULES, images=[PICTURE], tables=Tables(facts=facts))
+    assert decision.confidence == pytest.approx((10 + 2 * 11 / 12) / 12)
+    assert decision.calibrated
+
+
+async def test_a_fact_that_was_never_marked_leaves_the_confidence_open() -> None:
+    facts = {"vehicle": Calibration.of([Case("none", 0.7, True)])}
+    eyes = perception(ChatResult(said(vehicle="car", note=None), scores={"vehicle": 0.71}))
+    assert (await look(eyes, BY_RULES, images=[PICTURE], tables=Tables(facts=facts))).confidence is None
 
 
 async def test_a_score_without_marked_cases_is_not_a_confidence() -> None:
@@ -145,7 +160,7 @@ async def test_a_score_without_marked_cases_is_not_a_confidence() -> None:
 async def test_a_score_that_is_none_measures_nothing(scores: object) -> None:
     table = Calibration.of([Case("open", 0.7, True)])
     eyes = perception(ChatResult(said(vehicle="car", note=None), scores=scores))  # type: ignore[arg-type]
-    assert (await look(eyes, BY_RULES, images=[PICTURE], calibration=table)).confidence is None
+    assert (await look(eyes, BY_RULES, images=[PICTURE], tables=Tables(table))).confidence is None
 
 
 @pytest.mark.parametrize(
@@ -367,6 +382,6 @@ async def test_a_run_replayed_from_its_trace_gives_the_same_decision(answers: li
 async def test_a_scored_run_replays_too() -> None:
     table = Calibration.of([Case("open", 0.7, True)] * 3)
     eyes = perception(ChatResult(said(vehicle="car", note=None), scores={"vehicle": 0.7}))
-    decision = await look(eyes, BY_RULES, images=[PICTURE], calibration=table)
-    again = replay_look(BY_RULES, decision.trace, table, deterministic=True)
+    decision = await look(eyes, BY_RULES, images=[PICTURE], tables=Tables(table))
+    again = replay_look(BY_RULES, decision.trace, Tables(table), deterministic=True)
     assert (again.decision, again.confidence) == (decision.decision, decision.confidence)

@@ -4,7 +4,7 @@ It imports nothing else of the project and runs alone; apps reach it as `sitewar
 """
 
 from .client import Capabilities, ChatResult, Image, LLMClient, ModelDown, ToolCall
-from .confidence import Band, Calibration, Case
+from .confidence import Band, Calibration, Case, Tables
 from .decision import UNSURE, ConfidenceSource, Decision, DecisionSpec, Rule, Uncalibrated, UnsureReason
 from .fields import FieldType, Malformed
 from .limits import Budget, Limits, Usage
@@ -40,6 +40,7 @@ __all__ = [
     "Rule",
     "StepSpec",
     "Suspended",
+    "Tables",
     "Tool",
     "ToolCall",
     "ToolMode",

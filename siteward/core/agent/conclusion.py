@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .confidence import MAJORITY_DRAWS, Calibration, score_of, tally, unknown_citations
+from .confidence import MAJORITY_DRAWS, Tables, score_of, tally, unknown_citations
 from .decision import UNSURE, ConfidenceSource, Decision, DecisionSpec, Reading, Uncalibrated, UnsureReason
 from .fields import Malformed
 from .trace import RowKind, TraceRow
@@ -30,9 +30,7 @@ class _Measured:
     calibrated: bool
 
 
-def conclude(
-    spec: DecisionSpec, rows: Sequence[TraceRow], calibration: Calibration | None, *, deterministic: bool
-) -> Conclusion:
+def conclude(spec: DecisionSpec, rows: Sequence[TraceRow], tables: Tables, *, deterministic: bool) -> Conclusion:
     """What these rows decide. The vote is over the resulting decision (after rules); a draw without a usable answer counts against agreement."""
     drawn = _draws(spec, rows)
     readings = [found for found in drawn.values() if found is not None]
@@ -45,7 +43,7 @@ def conclude(
     row, reading = for_it[0]
     cited = {one.id for one, _ in for_it}
     marked = tuple(one.cited() if one.id in cited else one for one in rows)
-    measured = _measure(reading, row, votes.share, len(drawn), calibration, deterministic)
+    measured = _measure(reading, row, votes.share, len(drawn), tables, deterministic)
     return Conclusion(_decide(spec, reading, measured, marked), marked)
 
 
@@ -81,12 +79,14 @@ def _split(reading: Reading, share: float, draws: int) -> Decision:
 
 
 def _measure(
-    reading: Reading, row: TraceRow, share: float, draws: int, calibration: Calibration | None, deterministic: bool
+    reading: Reading, row: TraceRow, share: float, draws: int, tables: Tables, deterministic: bool
 ) -> _Measured:
-    table = calibration or Calibration()
+    table = tables.step
     if deterministic:
         raw = score_of(row.scores, reading.read)
         precision = table.precision(reading.decision, raw) if raw is not None else None
+        if precision is None:
+            precision = tables.of_facts(reading.fields, row.scores or {}, reading.read)
         return _Measured(precision, ConfidenceSource.SCORE, raw, precision is not None)
     if draws < MAJORITY_DRAWS:
         precision = table.precision(reading.decision, None)

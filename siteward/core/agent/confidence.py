@@ -104,6 +104,26 @@ class Calibration:
         return cls(MappingProxyType(options))
 
 
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What is known of a model's answers. `step` is the table of this very step (its spec and its model); `facts` are, for perception, how often a
+    field's value was right, by field: it holds for every step that reads the field."""
+
+    step: Calibration = field(default_factory=Calibration)
+    facts: Mapping[str, Calibration] = field(default_factory=lambda: MappingProxyType({}))
+
+    def of_facts(self, values: Mapping[str, object], scores: Mapping[str, float], read: Sequence[str]) -> float | None:
+        """The precision of the weakest fact that decided; None where one of them was never marked or has no score."""
+        found: list[float] = []
+        for name in read:
+            table, score = self.facts.get(name), scores.get(name)
+            precision = None if table is None or score is None else table.precision(str(values.get(name)), score)
+            if precision is None:
+                return None
+            found.append(precision)
+        return min(found, default=None)
+
+
 def band_of(raw: float) -> int:
     """The band of a raw value."""
     return sum(raw >= edge for edge in BANDS)

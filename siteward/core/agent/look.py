@@ -16,7 +16,7 @@ from typing import Any
 
 from .client import Capabilities, ChatResult, Image, LLMClient, ModelDown
 from .conclusion import Conclusion, conclude
-from .confidence import Calibration, usable_scores
+from .confidence import Tables, usable_scores
 from .decision import Decision, DecisionSpec, UnsureReason
 from .fields import FieldType, Malformed
 from .limits import Budget, Limits, Usage
@@ -44,7 +44,7 @@ async def run_look(
     site_facts: str = "",
     memory: Sequence[str] = (),
     seed: int = 0,
-    calibration: Calibration | None = None,
+    tables: Tables | None = None,
     budget: Budget | None = None,
     needs_picture: bool = False,
     clock: Callable[[], float] = time.monotonic,
@@ -59,15 +59,15 @@ async def run_look(
     material = Material(inputs or {}, site_facts, tuple(memory), len(images))
     look.ask(prompt, material, needs_picture)
     await look.draw(samples)
-    conclusion = conclude(spec, look.rows, calibration, deterministic=look.capabilities.deterministic)
+    conclusion = conclude(spec, look.rows, tables or Tables(), deterministic=look.capabilities.deterministic)
     return look.decision(conclusion)
 
 
 def replay_look(
-    spec: DecisionSpec, rows: Sequence[TraceRow], calibration: Calibration | None = None, *, deterministic: bool = False
+    spec: DecisionSpec, rows: Sequence[TraceRow], tables: Tables | None = None, *, deterministic: bool = False
 ) -> Decision:
     """The decision of a recorded run, from its rows alone. `deterministic` as the recorded model's capabilities said."""
-    conclusion = conclude(spec, rows, calibration, deterministic=deterministic)
+    conclusion = conclude(spec, rows, tables or Tables(), deterministic=deterministic)
     return replace(conclusion.decision, trace=conclusion.rows)
 
 
