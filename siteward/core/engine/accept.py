@@ -151,7 +151,7 @@ class Acceptance:
     async def meet(self, match: Match, event: Event, mode: Mode) -> Met | Decided:
         """Ask the top-level `if`. Where it is not met the run ends at once, and says so."""
         parts, plan = self._parts, match.plan
-        given = given_by(match.use, event, parts.skills.triggers, parts.skills.registry)
+        given = given_by(match.use, event, parts.skills.triggers, parts.skills.registry, parts.site.zone)
         trail = authorities.begin(event, given.provenance)
         seen = bounds.presence(event, given.values)
         run_id, now, limits = parts.ids.new(), parts.now(), self._catalog.limits(plan)

@@ -91,7 +91,8 @@ class Commits:
         ended = (
             () if run.position.wake is None else (rows.cancel_waits(run.id), rows.close_approvals(run.id, "no_answer"))
         )
-        await self._parts.store.submit(*self._move(run, position), *ops, *ended)
+        moved, *told = self._move(run, position)
+        await self._parts.store.submit(moved, *ops, *ended, *told)
         self._parts.boundaries.reach("step.committed")
         return run.at(position) if position.frames else None
 

@@ -10,7 +10,7 @@ from siteward.core.contract.document import TriggerUse
 from siteward.core.contract.provenance import least_trusted
 from siteward.core.contract.registry import EventSpec, Provenance, Registry
 from siteward.core.engine.plan import Plan
-from siteward.core.engine.seam import JSON, Labelled
+from siteward.core.engine.seam import Labelled
 from siteward.core.engine.values import event_values
 from siteward.core.events.event import Event
 from siteward.core.plugins.objects import Trigger
@@ -102,15 +102,14 @@ class Given:
     provenance: Provenance
 
 
-def given_by(use: TriggerUse, event: Event, triggers: Mapping[str, Trigger], registry: Registry) -> Given:
-    """The names of an event by its trigger. `{trigger}` says which of several it was."""
+def given_by(
+    use: TriggerUse, event: Event, triggers: Mapping[str, Trigger], registry: Registry, zone: str = "UTC"
+) -> Given:
+    """The names of an event by its trigger. `{trigger}` says which of several it was; `{time}` reads in the site's zone."""
     spec, trigger = registry.triggers[use.name], triggers[use.name]
     contracted = registry.events.get(event.type)
     fixed = fixed_source(use, contracted, registry)
-    raw: dict[str, JSON] = {"time": event.at.isoformat(), "event_id": event.id, **trigger.values(event)}
-    if event.camera is not None:
-        raw.setdefault("camera", event.camera)
-    values = event_values(event, raw, spec, contracted, fixed)
+    values = event_values(event, trigger.values(event), spec, contracted, fixed, zone)
     values["trigger"] = Labelled(use.name, Provenance.LITERAL)
     return Given(values, least_trusted((event.provenance, spec.provenance if fixed is None else fixed)))
 
