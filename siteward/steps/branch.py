@@ -1,4 +1,4 @@
-"""`if`: a plain rule. Its `true` lane carries what the rule rests on, by the same reading as the validator's."""
+"""`if`: a plain rule. Its lanes carry what the rule rests on, by the same reading as the validator's."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class IfStep:
             return Failed(failed.code, failed.sentence)
         except SitewardError as error:
             return Failed(error.code, f"A condition could not be asked. {error.sentence}")
-        authority = None
-        if judgement.holds:
-            authority = authority_of(
-                step.conditions,
-                values,
-                path=run.step_path,
-                lane=TRUE,
-                at=run.clock.now(),
-                boot=run.clock.since_boot(),
-            )
+        outcome = TRUE if judgement.holds else FALSE
+        authority = authority_of(
+            step.conditions,
+            values,
+            holds=judgement.holds,
+            path=run.step_path,
+            lane=outcome,
+            at=run.clock.now(),
+            boot=run.clock.since_boot(),
+        )
         return Done(
-            outcome=TRUE if judgement.holds else FALSE,
+            outcome=outcome,
             result={"holds": judgement.holds, "decided": judgement.said, "path": list(judgement.path)},
             authority=authority,
             ai=asks_ai(step.conditions, skills.registry),

@@ -31,7 +31,8 @@ class ForEachStep:
         except SitewardError as error:
             return Failed(error.code, error.sentence)
         read = ai_names(names_read(source), lambda name: label_of(name, run.values))
-        ai = bool(read) or any(item.provenance is Provenance.AI for item in items) or _window_of_ai(source, run)
+        # A person who was shown the very list that is gone over keeps their word, so the names are said instead.
+        ai = not read and (any(item.provenance is Provenance.AI for item in items) or _window_of_ai(source, run))
         return Iterate(items, str(step.settings.get("as") or DEFAULT_NAME), ai=ai, ai_read=read)
 
     async def resume(self, step: Step, run: RunView, wake: Wake) -> Outcome:

@@ -80,9 +80,12 @@ async def test_the_authority_says_which_lists_it_read() -> None:
     assert (found.authority.at, found.authority.boot) == (NOON, 1000.0)
 
 
-async def test_the_false_lane_has_no_authority() -> None:
-    found = await branch({"not": [IN_LIST]})
-    assert (found.outcome, found.authority) == ("false", None)
+@pytest.mark.parametrize("listed", [[{"not": [IN_LIST]}], [{"in_list": {"value": "{plate}", "list": "other"}}]])
+async def test_not_to_be_on_a_list_is_a_plain_rule(listed: list[dict[str, Any]]) -> None:
+    found = await branch(*listed)
+    assert found.outcome == "false"
+    assert found.authority is not None
+    assert (found.authority.kind, found.authority.lane, found.authority.lists) == (RULE, "false", ())
 
 
 async def test_on_a_moving_lane_a_row_needs_a_person_behind_it() -> None:

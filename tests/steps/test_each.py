@@ -70,14 +70,14 @@ async def test_the_rows_of_a_list_with_their_columns() -> None:
 async def test_a_list_that_ai_chose_is_ais() -> None:
     found = await items("list:{look.name}")
     assert {item.provenance for item in found.items} == {AI}
-    assert (found.ai, found.ai_read) == (True, {"look.name"})
+    assert (found.ai, found.ai_read) == (False, {"look.name"})
 
 
 async def test_an_item_of_ais_list_is_ais() -> None:
     found = await items("{look.plates}")
     assert [item.value for item in found.items] == ["B-AB 123", "C-X 1"]
     assert {item.provenance for item in found.items} == {AI}
-    assert (found.ai, found.ai_read) == (True, {"look.plates"})
+    assert (found.ai, found.ai_read) == (False, {"look.plates"})
 
 
 async def test_an_item_of_a_sensors_list_is_the_sensors() -> None:

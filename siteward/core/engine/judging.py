@@ -137,14 +137,15 @@ def authority_of(
     conditions: Sequence[Condition],
     values: Mapping[str, Labelled],
     *,
+    holds: bool,
     path: str,
     lane: str,
     at: datetime,
     boot: float,
 ) -> Authority:
-    """What the lane behind conditions that hold may rest on: an identity that a trigger gave (`authorising`), else the author's plain
-    `rule`, which counts only where no AI came before."""
-    ways = identities(conditions, lambda name: label_of(name, values))
+    """What the lane behind conditions may rest on: where they hold, an identity that a trigger gave (`authorising`); else the author's
+    plain `rule`, which counts only where no AI came before. That somebody is not on a list authorises nothing."""
+    ways = identities(conditions, lambda name: label_of(name, values)) if holds else ()
     return Authority(AUTHORISING if ways else RULE, path=path, lane=lane, at=at, boot=boot, lists=ways)
 
 

@@ -260,8 +260,8 @@ class Park:
 
 @dataclass(frozen=True, slots=True)
 class Iterate:
-    """A `for_each`: its items, in order, and the name that they have in the body. `ai`: an AI chose them (`authority.ai_spoke` with the
-    names in `ai_read`, the AI values that were read for it)."""
+    """A `for_each`: its items, in order, and the name that they have in the body. `ai`: an AI told them (`authority.ai_spoke`);
+    `ai_read`: they are, or were chosen by, these AI values (`ai_spoke` with their names)."""
 
     items: tuple[Labelled, ...]
     name: str
