@@ -80,7 +80,7 @@ def literal_pieces(text: str) -> list[str]:
     return [text[end:start] for end, start in zip(ends, starts, strict=True)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(bodies, st.fixed_dictionaries({"a": values, "b": values, "c": values}))
 def test_the_made_text_is_the_body_with_the_values_and_nothing_else(body: list[tuple[str, str]], inputs: dict[str, object]) -> None:
     text = written(body)
@@ -107,7 +107,7 @@ def test_a_hostile_text_stays_one_text(context: str, value: str) -> None:
     assert made.text.startswith(pieces[0]) and made.text.endswith(pieces[-1])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(st.text(max_size=200), st.binary(max_size=200)))
 def test_nothing_that_is_read_as_a_blueprint_raises(rubbish: str | bytes) -> None:
     read_blueprint(rubbish)
@@ -115,7 +115,7 @@ def test_nothing_that_is_read_as_a_blueprint_raises(rubbish: str | bytes) -> Non
     instantiate(prefix + rubbish, {"a": 1, "b": 2, "c": 3})  # type: ignore[operator]  # the same type by the line above
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_no_mutation_of_a_blueprint_raises(data: st.DataObject) -> None:
     text = HEAD + written([(context, "a") for context in CONTEXTS])

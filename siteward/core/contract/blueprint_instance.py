@@ -29,7 +29,7 @@ from .blueprint_selectors import stand_in
 from .blueprint_text import WayBack, Woven
 from .document import Document, Path, Place, Step, Value
 from .notes import Notes, listed, shown, sort_problems
-from .places import WORKFLOW_BYTES, Source
+from .places import Source, read_tree
 from .problems import Problem, Report
 from .reading import say_type
 from .tree import At
@@ -95,13 +95,10 @@ def kind_of(source: Source) -> FileKind:
 def resolve(given: str | bytes, find: Find, *, version: Version | None = None) -> Instantiated:
     """The workflow of an instance file. There is no text where a problem is an error; places are in the instance's text."""
     notes = Notes()
-    source = read_source(given, notes)
-    made = _resolve(source, find, notes, version)
-    return (
-        Instantiated(notes.sorted())
-        if made is None or notes.has_errors
-        else Instantiated(notes.sorted(), made[1], made[2])
-    )
+    made = _resolve(given, find, notes, version)
+    if made is None or notes.has_errors:
+        return Instantiated(notes.sorted())
+    return Instantiated(notes.sorted(), made[1], made[2])
 
 
 def check_file(given: str | bytes, judge: Judge, find: Find, *, version: Version | None = None) -> Checked:
@@ -115,7 +112,7 @@ def check_file(given: str | bytes, judge: Judge, find: Find, *, version: Version
         return _as_workflow(given, judge)
     if kind is FileKind.BLUEPRINT:
         return _check_blueprint(source, judge, notes, version)
-    return _check_instance(source, judge, find, notes, version)
+    return _check_instance(given, judge, find, version)
 
 
 def _as_workflow(given: str | bytes, judge: Judge) -> Checked:
@@ -128,8 +125,9 @@ def _check_blueprint(source: Source, judge: Judge, notes: Notes, version: Versio
     woven = None
     if blueprint is not None and not notes.has_errors:
         check_version(blueprint, version, notes)
-        filled = fill(blueprint, _stand_ins(blueprint, notes), notes, lambda key, path: At(blueprint.root))
-        woven = weave_in(blueprint, filled, Own(), notes) if filled is not None and not notes.has_errors else None
+        given = _stand_ins(blueprint, notes)
+        filled = None if notes.has_errors else fill(blueprint, given, notes, lambda key, path: At(blueprint.root))
+        woven = weave_in(blueprint, filled, Own(), notes) if filled is not None else None
     if blueprint is None or woven is None or notes.has_errors:
         return Checked(FileKind.BLUEPRINT, Report(None, notes.sorted()), None)
     report = _in_file(judge(woven.text), _Origins(blueprint, woven, None), notes)
@@ -148,8 +146,9 @@ def _stand_ins(blueprint: Blueprint, notes: Notes) -> dict[str, Value]:
     return made
 
 
-def _check_instance(source: Source, judge: Judge, find: Find, notes: Notes, version: Version | None) -> Checked:
-    made = _resolve(source, find, notes, version)
+def _check_instance(given: str | bytes, judge: Judge, find: Find, version: Version | None) -> Checked:
+    notes = Notes()
+    made = _resolve(given, find, notes, version)
     if made is None or notes.has_errors:
         return Checked(FileKind.INSTANCE, Report(None, notes.sorted()), None)
     instance, blueprint, woven = made
@@ -164,9 +163,10 @@ def _in_file(report: Report, origins: _Origins, notes: Notes) -> Report:
 
 
 def _resolve(
-    source: Source, find: Find, notes: Notes, version: Version | None
+    given: str | bytes, find: Find, notes: Notes, version: Version | None
 ) -> tuple[Instance, Blueprint, Woven] | None:
-    instance = _read_instance(source, notes)
+    # Read as a workflow is, so that `!input` is no tag here: an instance gives values and has no inputs of its own.
+    instance = _read_instance(read_tree(given, notes), notes)
     if instance is None or notes.has_errors:
         return None
     blueprint = _found(instance, find, notes, version)
@@ -209,12 +209,6 @@ def _found(instance: Instance, find: Find, notes: Notes, version: Version | None
 def _read_instance(source: Source, notes: Notes) -> Instance | None:
     if source.tree is None:
         return None
-    if len(source.text.encode("utf-8", "surrogatepass")) > WORKFLOW_BYTES:
-        notes.error(
-            "shape.too_large",
-            f"A workflow has at most {WORKFLOW_BYTES:,} bytes. Give shorter inputs.",
-            place=Place(1, 1),
-        )
     root = At(source.tree)
     _check_root(root, notes)
     use = root.get(USE)
