@@ -139,12 +139,12 @@ async def test_with_the_validator_off_a_refused_file_moves_nothing_by_ai_s_word_
             if move.ai_before:
                 assert move.authority is not None
                 assert move.authority.kind in (REPLY, CALL, AUTHORISING)
-    assert stopped or not moved or not needs_a_stop(file)
+    assert stopped or not moved or only_asks_again(file)
 
 
-def needs_a_stop(file: CorpusFile) -> bool:
-    """What the engine must stop in at least one run. A default or an unanswered way that never meets a move has nothing to stop."""
-    return bool({code for code, _ in file.problems} - {"safety.list_not_allowed"})
+def only_asks_again(file: CorpusFile) -> bool:
+    """A default that leads to another question is refused for its silence; what moves then is moved by the second person's reply."""
+    return {code for code, _ in file.problems} == {"safety.default_moves"}
 
 
 async def test_a_gate_of_an_unguarded_model_is_stopped_at_run_time_in_every_run_that_reaches_it() -> None:

@@ -55,11 +55,12 @@ class MoveUse:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The whole analysis. `provenance` is the trigger's; `visits` are in the order of the file."""
+    """The whole analysis. `provenance` is the trigger's; `visits` are in the order of the file; `steps_walked` counts the work."""
 
     provenance: Provenance
     visits: tuple[Visit, ...]
     moves: tuple[MoveUse, ...]
+    steps_walked: int = 0
 
     def known(self, path: Path) -> Mapping[str, Label]:
         """The names known just before the step at `path`, with their labels."""
@@ -102,6 +103,7 @@ class _Walk:
         self._ends: dict[object, Point] = {}
         self._given: dict[str, Label] = {}
         self._spoke = False
+        self._walked = 0
 
     def run(self, document: Document) -> Flow:
         provenance, names = triggers_give(document.triggers, self._registry, self._site)
@@ -116,7 +118,7 @@ class _Walk:
         always = Point(MappingProxyType(dict(self._given)), ai=self._spoke, in_always=True)
         self._steps(document.always, always, ())
         visits = tuple(self._visits.values())
-        return Flow(provenance, visits, tuple(self._moves(visits)))
+        return Flow(provenance, visits, tuple(self._moves(visits)), self._walked)
 
     def _moves(self, visits: Iterable[Visit]) -> Iterable[MoveUse]:
         for visit in visits:
@@ -152,6 +154,7 @@ class _Walk:
                 return self._third_party(step, point, context)
 
     def _note(self, step: Step, point: Point, context: Context) -> None:
+        self._walked += 1
         key = (step.path, context)
         before = self._visits.get(key)
         self._visits[key] = Visit(step, point if before is None else join((before.point, point)), context)

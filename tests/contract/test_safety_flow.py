@@ -1,0 +1,249 @@
+"""The data flow: where values come from, which authorities hold where, and what a site adds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from siteward.core.contract import safety, severity
+from siteward.core.contract.document import Document
+from siteward.core.contract.flow import analyse
+from siteward.core.contract.flow_moves import moves_things
+from siteward.core.contract.flow_state import GrantKind
+from siteward.core.contract.registry import (
+    ConditionSpec,
+    Field,
+    FieldType,
+    Given,
+    Provenance,
+    Registry,
+    SiteView,
+    StepKindSpec,
+    TriggerSpec,
+)
+from tests.contract.corpus_files import REGISTRY, document_of
+
+PLATE = "when: { event: { type: plate.recognized.v1, cameras: [gate] } }"
+VEHICLE = "when: { detect.vehicle_in_zone: { cameras: [gate], zone: barrier } }"
+LOOK = "{ id: look, ai: { mode: look, prompt: Who, decision: [yes_it_is], yes_it_is: [ log: a ], unsure: [ log: b ] } }"
+OPEN = "{ gate.open: { gate: main_gate } }"
+TEXT = Field("text", FieldType.TEXT)
+SITE = SiteView(roles={}, visible_cameras=frozenset({"gate"}))
+
+
+def file(when: str, *then: str, top: str = "", always: str = "") -> str:
+    steps = "".join(f"  - {step}\n" for step in then)
+    return f"name: Test\n{when}\n{top}\nthen:\n{steps}{always}\n"
+
+
+def document(when: str, *then: str, top: str = "", always: str = "") -> Document:
+    return document_of(file(when, *then, top=top, always=always))
+
+
+def codes(subject: Document, registry: Registry = REGISTRY, site: SiteView | None = None) -> list[str]:
+    return [problem.code for problem in safety.check(subject, registry, site)]
+
+
+def when_in(condition: str, *steps: str) -> str:
+    return f"{{ if: [ {condition} ], 'true': [ {', '.join(steps)} ] }}"
+
+
+LISTED = "in_list: { value: '{plate}', list: expected }"
+
+
+# Provenance of triggers and names
+
+
+@pytest.mark.parametrize(
+    ("when", "provenance"),
+    [
+        (VEHICLE, Provenance.SENSOR),
+        (PLATE, Provenance.SENSOR),
+        ("when: { schedule: { at: '07:00' } }", Provenance.LITERAL),
+        ("when: { button: { name: gate } }", Provenance.PERSON),
+        ("when: { message: {} }", Provenance.AI),
+        ("when: { alert: { types: [delivery] } }", Provenance.AI),
+        ("when: { alert: { source: detector } }", Provenance.SENSOR),
+        ("when: { alert: { source: 'app:somebody' } }", Provenance.AI),
+        ("when: { event: { type: gate.decision.v1 } }", Provenance.APP),
+        ("when: { any: [ { button: { name: gate } }, { message: {} } ] }", Provenance.AI),
+    ],
+)
+def test_a_trigger_is_as_trusted_as_the_source_that_it_fixes(when: str, provenance: Provenance) -> None:
+    assert analyse(document(when, "{ log: a }"), REGISTRY).provenance is provenance
+
+
+def test_a_fragment_has_lost_its_trigger_and_counts_as_ai_s() -> None:
+    fragment = document_of(f"then:\n  - {when_in('time: { from: 08:00, to: 18:00 }', OPEN)}\n", fragment=True)
+    assert codes(fragment) == ["safety.ai_unguarded"]
+
+
+def test_the_trigger_s_plate_stays_its_own_beside_a_field_of_that_name() -> None:
+    look = LOOK.replace("decision:", "fields: { plate: { from: '{plate}' } }, decision:")
+    flow = analyse(document(PLATE, look, "{ log: '{plate}' }"), REGISTRY)
+    known = flow.at(("then", 1))
+    assert known.label("plate").authorises
+    assert known.label("look.plate").provenance is Provenance.AI
+    assert codes(document(PLATE, look, when_in(LISTED, OPEN))) == []
+    assert codes(document(PLATE, look, when_in(LISTED.replace("plate", "look.plate"), OPEN))) == ["safety.ai_unguarded"]
+
+
+def test_a_name_that_nobody_gives_is_ai_s() -> None:
+    flow = analyse(document(VEHICLE, "{ log: a }"), REGISTRY)
+    assert flow.at(("then", 0)).label("nobody.knows").provenance is Provenance.AI
+
+
+# What third parties bring
+
+
+def with_kind(spec: StepKindSpec) -> Registry:
+    return replace(REGISTRY, step_kinds={**REGISTRY.step_kinds, spec.name: spec})
+
+
+def third_party(registry: Registry, *then: str) -> Document:
+    from siteward.core.contract import load
+
+    text = file(VEHICLE, *then, top="if: [ time: { from: '08:00', to: '18:00' } ]")
+    report = load(text, registry=registry)
+    assert report.document is not None
+    return report.document
+
+
+def test_a_third_party_s_step_that_is_ai_s_is_ai_before_the_move() -> None:
+    for ai, expected in ((True, ["safety.ai_unguarded"]), (False, [])):
+        registry = with_kind(StepKindSpec("my_app.judge", "my_app", fields=(TEXT,), ai=ai))
+        assert codes(third_party(registry, "{ my_app.judge: { text: a } }", OPEN), registry) == expected
+
+
+def test_a_step_that_is_fed_ai_s_words_speaks_ai_s_words() -> None:
+    registry = with_kind(StepKindSpec("my_app.upper", "my_app", fields=(TEXT,), gives=(Given("text", "text", Provenance.APP),)))
+    fed = third_party(registry, LOOK, "{ id: up, my_app.upper: { text: '{look.reason}' } }", "{ log: '{up.text}' }")
+    assert analyse(fed, registry).at(("then", 2)).label("up.text").provenance is Provenance.AI
+    alone = third_party(registry, "{ id: up, my_app.upper: { text: a } }", "{ log: '{up.text}' }")
+    assert analyse(alone, registry).at(("then", 1)).label("up.text").provenance is Provenance.APP
+
+
+def test_a_condition_that_is_ai_s_is_no_plain_rule() -> None:
+    for ai, expected in ((True, ["safety.ai_unguarded"]), (False, [])):
+        spec = ConditionSpec("my_app.calm", "my_app", fields=(TEXT,), ai=ai)
+        registry = replace(REGISTRY, conditions={**REGISTRY.conditions, spec.name: spec})
+        assert codes(third_party(registry, when_in("my_app.calm: { text: a }", OPEN)), registry) == expected
+
+
+def test_an_entity_is_a_sensor_only_where_an_admin_marked_it() -> None:
+    entity = Field("entity", FieldType.ROLE, required=True, role="entity")
+    spec = TriggerSpec("home_assistant.state", "home_assistant", Provenance.AI, (entity,))
+    registry = replace(REGISTRY, triggers={**REGISTRY.triggers, spec.name: spec})
+    from siteward.core.contract import load
+
+    text = file("when: { home_assistant.state: { entity: door_sensor } }", OPEN, top="if: [ site_mode: [disarmed] ]")
+    subject = load(text, registry=registry).document
+    assert subject is not None
+    assert codes(subject, registry) == ["safety.ai_unguarded"]
+    assert codes(subject, registry, SITE) == ["safety.ai_unguarded"]
+    assert codes(subject, registry, replace(SITE, sensor_entities=frozenset({"door_sensor"}))) == []
+
+
+# What a site adds
+
+
+def test_a_destination_moves_until_an_admin_approved_it_as_one_that_only_tells() -> None:
+    subject = document(VEHICLE, LOOK, "{ webhook: { to: ticketing, body: '{look.reason}' } }")
+    assert codes(subject) == ["safety.ai_unguarded"]
+    assert codes(subject, site=SITE) == ["safety.ai_unguarded"]
+    assert codes(subject, site=replace(SITE, tells=frozenset({"destination:other"}))) == ["safety.ai_unguarded"]
+    assert codes(subject, site=replace(SITE, tells=frozenset({"destination:ticketing"}))) == []
+
+
+def test_a_service_is_approved_with_its_entity_and_not_for_another() -> None:
+    action = REGISTRY.actions["home_assistant"]
+    tells = frozenset({"entity:lamp/switch.turn_on"})
+    assert not moves_things(action, {"service": "switch.turn_on", "entity": "lamp"}, tells)
+    assert moves_things(action, {"service": "switch.turn_off", "entity": "lamp"}, tells)
+    assert moves_things(action, {"service": "switch.turn_on", "entity": "lock"}, tells)
+    assert moves_things(action, {"service": "{look.service}", "entity": "lamp"}, tells)
+    assert moves_things(action, {"service": "switch.turn_on", "entity": "lamp", "data": {"entity_id": "lock"}}, tells)
+
+
+def test_a_list_must_be_one_that_the_site_accepts_for_the_target() -> None:
+    subject = document(PLATE, LOOK, when_in(LISTED, OPEN))
+    assert codes(subject, site=SITE) == ["safety.list_not_allowed"]
+    accepted = replace(SITE, authority_lists={"gate:main_gate": frozenset({"expected"})})
+    elsewhere = replace(SITE, authority_lists={"gate:other": frozenset({"expected"})})
+    assert codes(subject, site=accepted) == []
+    assert codes(subject, site=elsewhere) == ["safety.list_not_allowed"]
+
+
+def test_each_list_of_an_any_must_be_accepted() -> None:
+    either = "any: [ { in_list: { value: '{plate}', list: a } }, { in_list: { value: '{plate}', list: b } } ]"
+    subject = document(PLATE, LOOK, when_in(either, OPEN))
+    assert codes(subject, site=replace(SITE, authority_lists={"gate:main_gate": frozenset({"a", "b"})})) == []
+    assert codes(subject, site=replace(SITE, authority_lists={"gate:main_gate": frozenset({"a"})})) == ["safety.list_not_allowed"]
+
+
+def test_every_target_that_a_loop_can_name_must_accept_the_list() -> None:
+    loop = f"{{ for_each: {{ in: [a, b], as: item, do: [ {when_in(LISTED, OPEN.replace('main_gate', chr(39) + '{item}' + chr(39)))} ] }} }}"
+    subject = document(PLATE, LOOK, loop)
+    both = {"gate:a": frozenset({"expected"}), "gate:b": frozenset({"expected"})}
+    assert codes(subject, site=replace(SITE, authority_lists=both)) == []
+    assert codes(subject, site=replace(SITE, authority_lists={"gate:a": frozenset({"expected"})})) == ["safety.list_not_allowed"]
+
+
+def test_without_ai_before_it_any_list_is_the_author_s_plain_rule() -> None:
+    assert codes(document(PLATE, when_in(LISTED, OPEN)), site=SITE) == []
+
+
+# Authorities
+
+
+def test_authorities_hold_in_their_lane_at_any_depth_and_end_where_lanes_join() -> None:
+    inner = when_in("time: { from: '08:00', to: '18:00' }", "{ log: a }")
+    flow = analyse(document(PLATE, when_in(LISTED, inner), "{ log: b }"), REGISTRY)
+    deep = flow.at(("then", 0, "true", 0, "true", 0))
+    assert [grant.kind for grant in deep.grants] == [GrantKind.AUTHORISING, GrantKind.RULE]
+    assert flow.at(("then", 1)).grants == ()
+
+
+def test_what_a_lane_may_move_is_known_to_its_button() -> None:
+    ask = "{ ask_person: { who: role:guard, message: In, replies: [Yes, No], timeout: 60s }, Yes: [ " + when_in(
+        "site_mode: [disarmed]", OPEN
+    ) + " ], No: [ log: a ] }"
+    subject = document(VEHICLE, ask)
+    flow = analyse(subject, REGISTRY)
+    assert [use.action.name for use in flow.moves_in(subject.then[0], "Yes")] == ["gate.open"]
+    assert flow.moves_in(subject.then[0], "No") == ()
+    assert flow.moves_in(subject.then[0], "no_answer") == ()
+
+
+def test_where_every_answer_ends_the_path_nothing_after_it_is_reached() -> None:
+    ask = "{ ask_person: { who: role:guard, message: In, replies: [Yes, No], timeout: 60s } }"
+    flow = analyse(document(VEHICLE, ask, "{ log: a }"), REGISTRY)
+    assert flow.at(("then", 1)).dead
+
+
+def test_loops_within_loops_cost_work_by_depth_and_not_by_its_power() -> None:
+    body = OPEN
+    for depth in range(16):
+        look = LOOK.replace("id: look", f"id: look{depth}")
+        body = f"{{ for_each: {{ in: [a, b], as: i{depth}, do: [ {body}, {look} ] }} }}"
+    steps = 16 * 4 + 1
+    flow = analyse(document(VEHICLE, body, top="if: [ site_mode: [disarmed] ]"), REGISTRY)
+    assert len(flow.visits) == steps
+    assert flow.steps_walked <= steps * 16 * 4
+
+
+# Severity
+
+
+@pytest.mark.parametrize(
+    ("severity_asked", "found"),
+    [("low", []), ("medium", []), ("high", ["severity.capped"]), ("critical", ["severity.critical"])],
+)
+def test_ai_s_own_word_raises_no_alert_above_medium(severity_asked: str, found: list[str]) -> None:
+    alert = f"{{ alert: {{ severity: {severity_asked}, title: a }} }}"
+    assert [p.code for p in severity.check(document(VEHICLE, LOOK, alert), REGISTRY)] == found
+    assert severity.check(document(VEHICLE, alert), REGISTRY) == []
+    assert severity.check(document(PLATE, LOOK, when_in(LISTED, alert)), REGISTRY) == []
+    narrowed = document(PLATE, LOOK, when_in("site_mode: [disarmed]", alert))
+    assert [p.code for p in severity.check(narrowed, REGISTRY)] == found
