@@ -37,7 +37,7 @@ class HttpCamera:
         try:
             status, data = await self._host.http("GET", self._url, purpose=PURPOSE, timeout=self._timeout)
         except Unreachable as error:
-            raise self._down("does not answer. Is it on, and is its address right?") from error
+            raise self._down(f"gives no picture: {error.sentence}") from error
         except EgressRefused as error:
             raise self._down(f"may not be reached: {error.sentence}") from error
         if status in _UNAUTHORISED:
