@@ -75,14 +75,14 @@ class Explanation:
         lines = [self.name] if self.name else []
         for title, section in sections:
             if section:
-                lines.extend((f"{title}:", *(f"  - {line}" for line in section)))
+                lines.extend((f"{title}:", *(line if line.startswith("    ") else f"  - {line}" for line in section)))
         return "\n".join(lines) + "\n"
 
 
 def _ask_lines(ask: Ask) -> Iterator[str]:
     yield f'{ask.who}: "{ask.message}"'
     for outcome, consequence in ask.outcomes.items():
-        yield f"  {outcome}: {consequence}"
+        yield f"      {outcome}: {consequence}"
 
 
 def explain(
@@ -95,7 +95,7 @@ def explain(
         document.name,
         tuple(starts_of(document)),
         tuple(dict.fromkeys(line for visit in visits if (line := does_of(visit.step, registry)))),
-        tuple(_moves(flow, site)),
+        tuple(_moves(document, flow, site)),
         tuple(_asks(visits, flow)),
         tuple(dict.fromkeys(what_it_reads(document, visits, registry))),
         tuple(_needs(document)),
@@ -112,10 +112,10 @@ def reachable_moves(flow: Flow) -> tuple[MoveUse, ...]:
     return tuple(found.values())
 
 
-def _moves(flow: Flow, site: SiteView | None) -> Iterator[Move]:
+def _moves(document: Document, flow: Flow, site: SiteView | None) -> Iterator[Move]:
     for use in reachable_moves(flow):
         grants = judge(use, site).grants
-        said = tuple(dict.fromkeys(allowed_by(grant) for grant in grants))
+        said = tuple(dict.fromkeys(allowed_by(grant, document) for grant in grants))
         for target in _targets(use):
             yield Move(use.action.name, target, said, use.step.path)
 

@@ -9,6 +9,7 @@ from .flow import Visit
 from .flow_state import Grant, GrantKind
 from .flow_values import alert_source
 from .registry import Provenance, Registry
+from .safety_fixes import value_at
 
 
 def plainly(value: Value) -> str:
@@ -16,7 +17,7 @@ def plainly(value: Value) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(plainly(item) for item in value)
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {plainly(item)}" for key, item in value.items())
+        return " ".join(f"{key} {plainly(item)}" for key, item in value.items())
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)
@@ -25,7 +26,7 @@ def plainly(value: Value) -> str:
 def starts_of(document: Document) -> Iterator[str]:
     """What starts a run, and what must hold then."""
     for use in document.triggers:
-        said = plainly(use.settings)
+        said = ", ".join(f"{key} {plainly(item)}" for key, item in use.settings.items())
         yield f"{use.name}: {said}" if said else use.name
     if document.conditions:
         yield "only if " + " and ".join(_condition(condition) for condition in document.conditions)
@@ -60,20 +61,23 @@ def does_of(step: Step, registry: Registry) -> str:
     return f"{step.kind} {target}".strip()
 
 
-def allowed_by(grant: Grant) -> str:
-    """What allows a move, in words."""
-    where = "the top-level if" if grant.path == ("if",) else f"the if at {grant.plan_path}"
+def allowed_by(grant: Grant, document: Document) -> str:
+    """What allows a move, in words and with its line."""
+    line = f"(line {document.place_of(grant.path).line})"
     match grant.kind:
         case GrantKind.REPLY:
-            return f'the reply "{grant.lane}" to the question at {grant.plan_path}'
+            who = plainly(value_at(document.root, (*grant.path, "ask_person", "who")))
+            return f'{who} replies "{grant.lane}" {line}'
         case GrantKind.CALL:
-            return f'the confirmed outcome "{grant.lane}" of the call at {grant.plan_path}'
+            call = value_at(document.root, (*grant.path, "call"))
+            callee = plainly(call.get("who", call.get("to"))) if isinstance(call, Mapping) else ""
+            return f'{callee} confirms "{grant.lane}" on the phone {line}'
         case GrantKind.AUTHORISING:
             lists = sorted({name for way in grant.ways for name in way})
-            found = f"in {', '.join(lists)}" if lists else "named in the file"
-            return f"{where}: the trigger's identity is {found}"
+            found = f"is in the list {' or '.join(lists)}" if lists else "is one that the file names"
+            return f"the identity that the trigger read {found} {line}"
         case _:
-            return f"the plain rule of {where} ({grant.lane})"
+            return f"a plain rule is {grant.lane} {line}"
 
 
 def sensor_of(use: TriggerUse, registry: Registry) -> str:
@@ -83,14 +87,14 @@ def sensor_of(use: TriggerUse, registry: Registry) -> str:
         if contracted is None or contracted.provenance is not Provenance.SENSOR:
             return ""
         names = [given.name for given in contracted.gives if given.authorises]
-        return f"{', '.join(names)} of {contracted.type} is what a sensor read (not AI, and it can misread)." if names else ""
+        return f"{', '.join(names)} of {contracted.type} is what a sensor read: not AI, and it can misread." if names else ""
     if use.name == "alert":
         source = use.settings.get("source")
         return f"Alerts of {plainly(source)} count as not AI." if alert_source(source, registry) is not Provenance.AI else ""
     spec = registry.triggers.get(use.name)
     if spec is None or spec.provenance is not Provenance.SENSOR:
         return ""
-    return f"{use.name} is a sensor's word."
+    return f"{use.name} is what a sensor saw: not AI, and it can be wrong."
 
 
 def what_it_reads(document: Document, visits: Iterable[Visit], registry: Registry) -> Iterator[str]:
