@@ -123,6 +123,13 @@ class Tables:
             found.append(precision)
         return min(found, default=None)
 
+    @classmethod
+    def from_json(cls, model: Mapping[str, Any], spec_digest: str) -> Tables:
+        """The tables of one model in a calibration file (`steps` by the digest of a spec, `facts` by field). Raises `ValueError`."""
+        step = Calibration.from_json(model["steps"].get(spec_digest, {}))
+        facts = {name: Calibration.from_json(table) for name, table in model["facts"].items()}
+        return cls(step, MappingProxyType(facts))
+
 
 def band_of(raw: float) -> int:
     """The band of a raw value."""

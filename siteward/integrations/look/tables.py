@@ -16,11 +16,9 @@ VERSION = 1
 
 def tables_for(model_digest: str, spec: DecisionSpec) -> Tables:
     """What is known of this model for this step; empty tables where nothing was ever measured."""
-    step, facts = Calibration(), dict[str, Calibration]()
-    for model in (one[model_digest] for one in _shipped() if model_digest in one):
-        if (table := model["steps"].get(spec.digest())) is not None:
-            step = Calibration.from_json(table)
-        facts.update({name: Calibration.from_json(table) for name, table in model["facts"].items()})
+    known = [Tables.from_json(models[model_digest], spec.digest()) for models in _shipped() if model_digest in models]
+    step = next((one.step for one in known if one.step.options), Calibration())
+    facts = {name: table for one in known for name, table in one.facts.items()}
     return Tables(step, facts)
 
 
