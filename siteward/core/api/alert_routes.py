@@ -65,8 +65,8 @@ def _for(person: Person) -> Any:
     )
     query = query.where(seen_by(person, alerts.c.camera))
     if not person.may(Permission.ADMIN):
-        names = [person.who, *(f"{kind}:{group}" for group in sorted(person.groups) for kind in ("role", "group"))]
-        meant = [alerts.c.who.contains(f'"{name}"') for name in names] + [alerts.c.who.in_([*names, person.name])]
+        names = sorted(person.addresses)
+        meant = [alerts.c.who.contains(f'"{name}"') for name in names] + [alerts.c.who.in_(names)]
         query = query.where(or_(alerts.c.who.is_(None), *meant))
     return query
 

@@ -37,7 +37,8 @@ APPROVAL: Final = record(
         "may_answer": boolean(),
     }
 )
-_REPLY_BODY: Final = record({"reply": text(least=1, most=200)}, {"rehearsal": boolean()})
+_REPLY_BODY: Final = record({"reply": text(least=1, most=200)})
+ANSWERED: Final = record({"approval": APPROVAL, "run_id": nullable(text())})
 
 
 def as_approval(person: Person, approval: Approval) -> dict[str, Any]:
@@ -79,7 +80,8 @@ async def one(call: Call) -> Answer:
 
 
 async def reply(call: Call) -> Answer:
-    """Answer a question. The first answer stands; who comes later is told whose it was."""
+    """Answer a question. The first answer stands; who comes later is told whose it was. A question of a Test run is
+    rehearsed: `run_id` is then the run that shows what the reply would have done."""
     approvals = call.host.site.approvals
     approval = await approvals.get(call.person, call.path["id"])
     check_may_answer(call.person, approval.who, approval.camera)
@@ -88,10 +90,9 @@ async def reply(call: Call) -> Answer:
     if call.body["reply"] not in {entry.reply for entry in approval.replies}:
         known = ", ".join(entry.reply for entry in approval.replies)
         raise Refused(422, f"{call.body['reply']} is none of the replies: {known}.", code="reply.unknown")
-    await call.host.engine.answer(
-        approval.id, call.body["reply"], call.person.who, rehearsal=call.body.get("rehearsal", False)
-    )
-    return Answer(as_approval(call.person, await approvals.get(call.person, approval.id)))
+    run = await call.host.engine.answer(approval.id, call.body["reply"], call.person.who, rehearsal=approval.rehearsal)
+    now = as_approval(call.person, await approvals.get(call.person, approval.id))
+    return Answer({"approval": now, "run_id": run})
 
 
 def _closed(approval: Approval) -> Refused:
@@ -122,7 +123,7 @@ ROUTES: Final = (
         Permission.APPROVE,
         "Answer a question",
         reply,
-        APPROVAL,
+        ANSWERED,
         _REPLY_BODY,
         refuses=(404, 409, 422),
     ),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+from siteward.core.contract import explain
+from siteward.core.contract.document import Document
 from siteward.core.contract.problems import Report
 from siteward.core.errors import NotAllowed
 from siteward.core.site.permissions import Permission, Person
@@ -37,15 +39,20 @@ def needs_admin(report: Report) -> bool:
 def as_judged(host: ApiHost, report: Report) -> dict[str, Any]:
     """A report as the pages get it."""
     explained = None
-    if report.ok:
-        found = host.explain(report)
-        explained = {"text": found.text, "moves": list(found.moves)}
+    if report.ok and report.document is not None:
+        explained = _explained(host, report.document)
     return {
         "ok": report.ok,
         "problems": [problem.as_dict() for problem in report.problems],
         "explain": explained,
         "needs_admin": needs_admin(report),
     }
+
+
+def _explained(host: ApiHost, document: Document) -> dict[str, Any]:
+    found = explain(document, host.registry, host.services.view(None))
+    moves = [f"{move.action} {move.target}".strip() + ": " + "; or ".join(move.authorised_by) for move in found.moves]
+    return {"text": found.text(), "moves": moves}
 
 
 def refuse_unless_ok(report: Report) -> None:

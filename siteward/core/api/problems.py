@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 
+from siteward.core.engine.waits import AlreadyAnswered
 from siteward.core.errors import (
     AuthFailed,
     ConfigurationInvalid,
@@ -20,6 +21,7 @@ from siteward.core.errors import (
 )
 from siteward.core.site.people import SetupClosed
 from siteward.core.site.throttle import TooManyAttempts
+from siteward.core.store.errors import CommitFailed, StoreClosed
 
 CONTENT_TYPE: Final = "application/problem+json"
 _STATUS: Final[Mapping[type[SitewardError], int]] = {
@@ -28,6 +30,9 @@ _STATUS: Final[Mapping[type[SitewardError], int]] = {
     SetupClosed: 403,
     NotFound: 404,
     Conflict: 409,
+    AlreadyAnswered: 409,
+    StoreClosed: 503,
+    CommitFailed: 503,
     ConfigurationInvalid: 422,
     TooManyAttempts: 429,
     NotReady: 503,

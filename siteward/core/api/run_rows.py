@@ -145,7 +145,7 @@ def _step(row: Mapping[str, Any], calls: list[Any], hidden: frozenset[str]) -> d
         "name": row["name"],
         "status": row["status"],
         "outcome": row["outcome"],
-        "inputs": {name: plain(value) for name, value in json.loads(row["inputs"]).items()},
+        "inputs": {name: plain(value, unlabelled="literal") for name, value in json.loads(row["inputs"]).items()},
         "result": result,
         "pictures": [picture for picture in _pictures(result) if picture not in hidden],
         "started_at": stamp(row["started_at"]),
@@ -170,8 +170,11 @@ def _model(row: Mapping[str, Any], calls: list[Any]) -> dict[str, Any] | None:
     }
 
 
-def plain(value: Any) -> Any:
-    """A labelled value of a row as the pages get it: the value, and where it comes from."""
+def plain(value: Any, *, unlabelled: str = "ai") -> Any:
+    """A labelled value of a row as the pages get it: the value, and where it comes from.
+
+    What lost its label counts as a model's word; the settings of a step that were kept as the file writes them are the author's.
+    """
     if isinstance(value, Mapping) and "v" in value and "p" in value:
         return {"value": value["v"], "from": value["p"]}
-    return {"value": value, "from": "ai"}
+    return {"value": value, "from": unlabelled}

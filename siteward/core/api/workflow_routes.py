@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import Any, Final
 
+from siteward.core.contract import to_json_schema
 from siteward.core.contract.document import Document, State
 from siteward.core.errors import Conflict, NotFound
 from siteward.core.site.permissions import Permission
@@ -50,7 +52,7 @@ async def create(call: Call) -> Answer:
     """Save a new workflow, in Test."""
     report = await judge(call.host, call.body["text"], call.person)
     refuse_unless_ok(report)
-    saved = await call.host.engine.save(call.body["text"], call.person.who, None, None)
+    saved = await call.host.engine.save_workflow(call.body["text"], call.person.who)
     return Answer({"id": saved.workflow_id, "version": saved.version, "problems": _told(report)}, status=201)
 
 
@@ -66,7 +68,7 @@ async def change(call: Call) -> Answer:
         require_admin_where_needed(call.person, report)
         require_admin_where_needed(call.person, await judge(call.host, row["text"], call.person))
     try:
-        saved = await call.host.engine.save(call.body["text"], call.person.who, row["id"], base)
+        saved = await call.host.engine.save_workflow(call.body["text"], call.person.who, row["id"], base)
     except Conflict as error:
         newest = await workflow_rows.get(call.host.site, row["id"])
         raise _changed_meanwhile(base, newest["version"], newest["text"], call.body["text"]) from error
@@ -99,7 +101,7 @@ async def set_state(call: Call) -> Answer:
         report = await judge(call.host, row["text"], call.person)
         refuse_unless_ok(report)
         require_admin_where_needed(call.person, report)
-    await call.host.engine.set_state(row["id"], wanted.value, call.person.who)
+    await call.host.engine.set_state(row["id"], wanted, call.person.who)
     return Answer({"state": wanted.value, "version": row["version"]})
 
 
@@ -115,7 +117,11 @@ async def try_it(call: Call) -> Answer:
         chosen = await workflow_rows.recent_events(site, person, types, cameras, call.body.get("last", 20))
     else:
         await _require_sight(call, chosen)
-    return Answer({"rows": [dict(entry) for entry in await call.host.engine.try_events(row["id"], chosen)]})
+    return Answer({"rows": [_tried(entry) for entry in await call.host.engine.try_workflow(row["id"], chosen)]})
+
+
+def _tried(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {**entry, "at": stamp(entry["at"])}
 
 
 def _wanted_events(call: Call, document: Document | None) -> tuple[list[str], list[str]]:
@@ -177,7 +183,7 @@ def _skill(spec: Any) -> dict[str, Any]:
 
 async def schema(call: Call) -> Answer:
     """The JSON schema of workflow files."""
-    return Answer(call.host.schema())
+    return Answer(to_json_schema(call.host.registry))
 
 
 _SKILLS: Final = listing(free())

@@ -117,6 +117,12 @@ def _facts(value: Any) -> str:
     return value
 
 
+def _group(value: Any) -> str:
+    if value in ("admin", "operator", "viewer"):
+        raise vol.Invalid(f"{value} is a role of its own; choose another name for the group")
+    return str(value)
+
+
 _TEXT = vol.All(str, vol.Length(min=1, max=200))
 _SETTINGS = vol.Any({str: object}, msg="settings are a mapping")
 _CAMERA = {
@@ -161,7 +167,7 @@ SCHEMA = vol.Schema(
         vol.Optional("cameras", default=list): [_CAMERA],
         vol.Optional("gates", default=dict): {NAME: _GATE},
         vol.Optional("lists", default=dict): {NAME: _LIST},
-        vol.Optional("groups", default=dict): {NAME: [_TEXT]},
+        vol.Optional("groups", default=dict): {vol.All(NAME, _group): [_TEXT]},
         vol.Optional("destinations", default=dict): {NAME: _DESTINATION},
         vol.Optional("models", default=dict): {NAME: _MODEL},
         vol.Optional("roles", default=dict): {vol.In(("zone", "line", "siren", "entity")): {NAME: [str]}},

@@ -68,10 +68,15 @@ class Person:
         """Whether this person may see what comes from `camera` (None: from no camera)."""
         return camera is None or self.cameras is None or self.role is SiteRole.ADMIN or camera in self.cameras
 
+    @property
+    def addresses(self) -> frozenset[str]:
+        """What a workflow writes to reach this person: their name, their groups, and their role on the site (`role:admin`)."""
+        groups = (f"{kind}:{group}" for group in self.groups for kind in ("role", "group"))
+        return frozenset((self.who, f"role:{self.role.value}", *groups))
+
     def is_addressed(self, who: tuple[str, ...]) -> bool:
         """Whether one of `role:x`, `group:x`, `user:x` means this person."""
-        own = {self.who} | {f"{kind}:{group}" for group in self.groups for kind in ("role", "group")}
-        return not own.isdisjoint(who)
+        return not self.addresses.isdisjoint(who)
 
 
 def require(person: Person, permission: Permission) -> None:

@@ -59,7 +59,7 @@ class ServicesOfSite:
 
     def view(self, saver: str | None) -> SiteView:
         person = None if saver is None else self.site.people.known.get(saver.removeprefix("user:"))
-        roles = {kind: self.site.roles.names(kind) for kind in KINDS}
+        roles = {kind: self.site.roles.names(kind) for kind in KINDS} | {"person": self._addresses()}
         return SiteView(
             roles=roles,
             visible_cameras=self._visible(roles["camera"], saver is None, person),
@@ -69,6 +69,12 @@ class ServicesOfSite:
             caps=self.site.configuration.caps,
             field_vocabulary=self.vocabulary,
         )
+
+    def _addresses(self) -> frozenset[str]:
+        """Everyone who can be asked or told, as files write it."""
+        people = (person.addresses for person in self.site.people.known.values())
+        groups = (f"{kind}:{group}" for group in self.site.roles.names("person") for kind in ("role", "group"))
+        return frozenset(groups).union(*people, (f"role:{role.value}" for role in SiteRole))
 
     def _visible(self, camera_roles: frozenset[str], is_host: bool, person: Person | None) -> frozenset[str]:
         if is_host:
@@ -87,9 +93,7 @@ class ServicesOfSite:
 
     def people(self, who: Sequence[str]) -> frozenset[str]:
         wanted = tuple(who)
-        return frozenset(
-            p.name for p in self.site.people.known.values() if p.is_addressed(wanted) or _is_admin_meant(p, wanted)
-        )
+        return frozenset(p.name for p in self.site.people.known.values() if p.is_addressed(wanted))
 
     async def site_mode(self) -> str:
         return (await self.site.mode.read()).value
@@ -103,7 +107,3 @@ class ServicesOfSite:
     async def may_answer(self, person: str, who: Sequence[str], camera: str | None) -> bool:
         known = await self.site.people.named(person if ":" in person else f"user:{person}")
         return known is not None and may_answer(known, who, camera)
-
-
-def _is_admin_meant(person: Person, who: tuple[str, ...]) -> bool:
-    return person.role is SiteRole.ADMIN and OWNER in who

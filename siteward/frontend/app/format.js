@@ -67,6 +67,7 @@ const RUN_STATES = Object.freeze({
   unknown: "Outcome unknown",
   cancelled: "Cancelled",
   expired: "Expired",
+  no_trigger: "Would not start",
 });
 
 /** Words for the states of a step. @type {Readonly<Record<string, string>>} */

@@ -7,6 +7,7 @@ import { Ticking, toast } from "./element.js";
 import { ago, countdown, plain, whoWords } from "./format.js";
 import { Loaded, empty } from "./loading.js";
 import { modelSays, runLink, shot } from "./parts.js";
+import { go } from "./router.js";
 import { session } from "./session.js";
 
 class Inbox extends Ticking {
@@ -23,8 +24,9 @@ class Inbox extends Ticking {
   async _reply(ask, reply) {
     this._busy = ask.id;
     try {
-      await post(`/approvals/${ask.id}/reply`, { reply });
-      toast(`You answered “${reply}”.`);
+      const { run_id: run } = await post(`/approvals/${ask.id}/reply`, { reply });
+      toast(ask.rehearsal ? "Rehearsed. The run shows what would have been done." : `You answered “${reply}”.`);
+      if (ask.rehearsal && run) go("runs", run);
     } catch (error) {
       toast(/** @type {Error} */ (error).message, "bad");
     } finally {
@@ -51,9 +53,11 @@ class Inbox extends Ticking {
 
   /** @param {any[]} asks */
   _questions(asks) {
-    const open = asks.filter((ask) => ask.state === "open");
+    const open = asks.filter((ask) => ask.state === "open" && !ask.rehearsal);
+    const rehearsals = asks.filter((ask) => ask.state === "open" && ask.rehearsal);
     const over = asks.filter((ask) => ask.state !== "open");
     return html`${open.length ? html`<ul class="sw-asks-list">${repeat(open, (ask) => ask.id, (ask) => this._open(ask))}</ul>` : empty("No question waits", "When a workflow asks, it appears here with its picture.")}
+      ${rehearsals.length ? html`<details class="sw-earlier"><summary>Rehearsals of Test runs (${rehearsals.length})</summary><p class="sw-soft">Answer as you would: a run of its own shows what it would have done. Nothing moves.</p><ul class="sw-asks-list">${repeat(rehearsals, (ask) => ask.id, (ask) => this._open(ask))}</ul></details>` : ""}
       ${over.length ? html`<details class="sw-earlier"><summary>Earlier questions</summary><ul class="sw-list">${repeat(over, (ask) => ask.id, earlier)}</ul></details>` : ""}`;
   }
 

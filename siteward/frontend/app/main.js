@@ -78,7 +78,7 @@ class App extends Page {
   async _count() {
     try {
       const { approvals } = await get("/approvals?open=true");
-      this._asks = approvals.length;
+      this._asks = approvals.filter((/** @type {any} */ ask) => !ask.rehearsal && ask.may_answer).length;
     } catch {
       return; // the page itself says that the site does not answer
     }

@@ -68,6 +68,7 @@ class Run extends Ticking {
           ${step.status === "done" ? "" : html`<span class="sw-pill is-${tone(step.status)}">${stepState(step.status)}</span>`}</h2>
         ${step.model ? this._model(step.model) : ""}
         ${step.kind === "ask_person" && asked ? question(asked) : ""}
+        ${step.kind === "ask_person" && step.result?.would_have_asked ? rehearsed(step.result) : ""}
         ${step.kind === "ai" || step.kind === "ask_person" ? "" : said(step)}
         ${step.pictures.map((/** @type {string} */ id) => shot(id, "A picture that the step looked at"))}
         <details class="sw-more"><summary>Details</summary>${details(step)}</details>
@@ -89,10 +90,16 @@ function question(asked) {
     ${asked.state === "answered" ? html`<strong><bdi>${whoWords(asked.answered_by ?? "")}</bdi> answered “<bdi>${asked.reply}</bdi>”</strong> after ${span(seconds(asked.asked_at, asked.answered_at))}.` : asked.state === "no_answer" ? "Nobody answered in time." : asked.state === "open" ? html`<a href=${address("inbox")}>Waiting for an answer.</a>` : "No longer asked."}</p>`;
 }
 
+/** A question that a Test run did not put, and what each reply would have done. @param {any} result */
+function rehearsed(result) {
+  return html`<p dir="auto">Would have asked: ${result.would_have_asked}</p>
+    <ul class="sw-soft">${(result.replies ?? []).map((/** @type {any} */ r) => html`<li><bdi>${r.reply}</bdi>: ${r.moves?.length ? r.moves.join(", ") : "moves nothing"}</li>`)}</ul>`;
+}
+
 /** What a step did, in a line. @param {any} step */
 function said(step) {
   const told = step.inputs.message ?? step.inputs.title ?? step.inputs.gate ?? step.inputs.mode;
-  const result = step.result === null || typeof step.result !== "object" ? step.result : (step.result.sentence ?? step.result.state ?? null);
+  const result = step.result === null || typeof step.result !== "object" ? step.result : (step.result.error ?? step.result.would_have ?? step.result.sentence ?? step.result.state ?? null);
   if (told === undefined && result === null) return "";
   return html`<p dir="auto">${told === undefined ? "" : plain(told.value)}${result === null ? "" : html` <span class="sw-soft">${plain(result)}</span>`}</p>`;
 }

@@ -4,7 +4,7 @@
 import { html, repeat } from "../vendor/lit.js";
 import { get, post } from "./api.js";
 import { Ticking } from "./element.js";
-import { ago, plain, runState } from "./format.js";
+import { ago, clock, day, eventWords, runState } from "./format.js";
 import { Loaded, empty } from "./loading.js";
 import { modePill, runLink, statePill } from "./parts.js";
 import { session } from "./session.js";
@@ -57,8 +57,8 @@ class Workflow extends Ticking {
 /** @param {any[]} rows */
 function tried(rows) {
   if (rows.length === 0) return empty("No events to try on", "None of the kept events would start this workflow.");
-  return html`<div class="sw-scroll" tabindex="0"><table class="sw-table"><thead><tr><th>Event</th><th>State</th><th>Outcome</th><th>Would have</th></tr></thead>
-    <tbody>${rows.map((row) => html`<tr><td>${row.event_id}</td><td>${runState(row.state ?? "")}</td><td dir="auto">${row.outcome ?? ""}</td><td dir="auto">${plain(row.would_have ?? [])}</td></tr>`)}</tbody></table></div>`;
+  return html`<div class="sw-scroll" tabindex="0"><table class="sw-table"><thead><tr><th>Event</th><th>State</th><th>Decision</th><th>Would have</th></tr></thead>
+    <tbody>${rows.map((row) => html`<tr><td>${row.run ? runLink(row.run, eventWords(row.type)) : eventWords(row.type)}<br><span class="sw-soft">${day(row.at)}, ${clock(row.at)}</span></td><td>${runState(row.state)}</td><td dir="auto">${row.decision ?? ""}${row.reason ? html`<br><span class="sw-soft">The model says: ${row.reason}</span>` : ""}</td><td dir="auto">${(row.would_have ?? []).length ? row.would_have.map((/** @type {string} */ line) => html`<div>${line}</div>`) : "nothing"}</td></tr>`)}</tbody></table></div>`;
 }
 
 /** @param {any[]} runs */
