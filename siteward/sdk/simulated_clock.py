@@ -25,6 +25,11 @@ class SimulatedClock:
         """Seconds since the machine started."""
         return self._since_boot
 
+    @property
+    def sleeping(self) -> int:
+        """How many sleep now: what a test waits for before it lets time pass."""
+        return len(self._sleepers)
+
     async def sleep_until(self, due: datetime) -> None:
         """Return once the wall clock has reached `due`."""
         if self._now >= due:
