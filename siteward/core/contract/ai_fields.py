@@ -104,7 +104,9 @@ def check_rules(
         reading.notes.error("shape.wrong_type", told, at)
         return
     if not at.node.items:
-        reading.notes.error("shape.empty_list", "`rules` is empty. Write a rule, or leave it out.", at, fixes=(remove(at),))
+        reading.notes.error(
+            "shape.empty_list", "`rules` is empty. Write a rule, or leave it out.", at, fixes=(remove(at),)
+        )
         return
     if not has_fields:
         told = "Rules decide by `fields`, and this step reports none. Add `fields`, or remove the rules."

@@ -137,9 +137,7 @@ def _check_instructions(at: At, reading: Reading) -> None:
         return
     read = [part.name for part in template if isinstance(part, Reference)]
     if read:
-        told = (
-            f"`instructions` are the author's alone and hold no data; {shown('{' + read[0] + '}')} may stand in the goal."
-        )
+        told = f"`instructions` are the author's alone and hold no data; {shown('{' + read[0] + '}')} may stand in the goal."
         literal = at.text
         for name in dict.fromkeys(read):
             literal = literal.replace("{" + name + "}", name)
@@ -150,7 +148,9 @@ def _check_instructions(at: At, reading: Reading) -> None:
 def _check_input(at: At, names: Names, reading: Reading) -> None:
     if at.is_list:
         if not at.node.items:
-            reading.notes.error("shape.empty_list", "`input` is empty. Name what the model sees.", at, fixes=(remove(at),))
+            reading.notes.error(
+                "shape.empty_list", "`input` is empty. Name what the model sees.", at, fixes=(remove(at),)
+            )
         for item in at.items():
             _check_one_input(item, names, reading)
     else:

@@ -26,7 +26,7 @@ def check_tools(at: At, reading: Reading) -> None:
     if not count:
         reading.notes.error("ai.no_tools", "An Investigate has 1 to 5 tools, and this one has none. Name one.", at)
     if count > MOST_TOOLS:
-        told = f"{count} tools are more than {MOST_TOOLS}. Keep those that answer the goal."
+        told = f"An Investigate has at most {MOST_TOOLS} tools, not {count}. Keep those that answer the goal."
         kept = tuple(item.value for item in at.items())[:MOST_TOOLS]
         reading.notes.error("ai.too_many_tools", told, at, fixes=(set_to(at, kept, f"Keep the first {MOST_TOOLS}"),))
     seen: set[str] = set()

@@ -17,7 +17,10 @@ _FIELDS: Final = (
     ("day of the week", 0, 7),
 )
 _NAMES: Final[Mapping[int, Mapping[str, int]]] = {
-    3: {name: at + 1 for at, name in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"])},
+    3: {
+        name: at + 1
+        for at, name in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"])
+    },
     4: {name: at for at, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])},
 }
 _LONGEST_MONTH: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)

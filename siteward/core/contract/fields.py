@@ -119,7 +119,10 @@ def _number(at: At, field: Field, names: Names, reading: Reading) -> None:
         )
     elif high is not None and value > high:
         reading.notes.error(
-            "shape.bad_value", f"`{at.key}` is at most {_say(high)}, not {value}.", at, fixes=(set_to(at, _whole(high)),)
+            "shape.bad_value",
+            f"`{at.key}` is at most {_say(high)}, not {value}.",
+            at,
+            fixes=(set_to(at, _whole(high)),),
         )
 
 

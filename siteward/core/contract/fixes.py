@@ -143,7 +143,9 @@ def double_braces(at: At, path: Path | None = None) -> tuple[Fix, ...]:
     text = at.text
     if text is None:
         return ()
-    return (Fix("Double the braces", (Edit(EditKind.SET, path or at.path, text.replace("{", "{{").replace("}", "}}")),)),)
+    return (
+        Fix("Double the braces", (Edit(EditKind.SET, path or at.path, text.replace("{", "{{").replace("}", "}}")),)),
+    )
 
 
 def _said(value: Value) -> str:

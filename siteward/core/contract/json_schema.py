@@ -280,10 +280,13 @@ def _ai(registry: Registry, outcomes: Schema) -> Schema:
             "sure": {"type": "number", "minimum": 0, "maximum": 1},
             "uncalibrated": {"enum": ["run", "unsure"]},
             "limits": _closed(
-                {"tool_calls": count, "model_calls": count, "seconds": {"type": "number", "minimum": 1}, "tokens": count}
+                {
+                    "tool_calls": count,
+                    "model_calls": count,
+                    "seconds": {"type": "number", "minimum": 1},
+                    "tokens": count,
+                }
             ),
         },
         ("mode", "decision"),
     )
-
-

@@ -26,7 +26,29 @@ NEED_KINDS: Final[Mapping[str, str]] = MappingProxyType(
 NEEDS_KEYS: Final = (*NEED_KINDS.values(), "skills")
 
 EVERY_HOST: Final = frozenset(
-    ["alert", "event", "schedule", "button", "message", "time", "days", "site_mode", "camera", "value", "in_list", "count", "ai", "if", "for_each", "ask_person", "wait", "wait_for", "notify", "log", "webhook"]
+    [
+        "alert",
+        "event",
+        "schedule",
+        "button",
+        "message",
+        "time",
+        "days",
+        "site_mode",
+        "camera",
+        "value",
+        "in_list",
+        "count",
+        "ai",
+        "if",
+        "for_each",
+        "ask_person",
+        "wait",
+        "wait_for",
+        "notify",
+        "log",
+        "webhook",
+    ]
 )
 """What every host of workflow.v1 brings itself: never listed as a skill."""
 

@@ -55,7 +55,9 @@ class _Stop(Exception):
     """Reading cannot go on; the problem has been noted."""
 
 
-def read_tree(given: str | bytes, notes: Notes, *, most_bytes: int = WORKFLOW_BYTES, resolve: Resolve | None = None) -> Source:
+def read_tree(
+    given: str | bytes, notes: Notes, *, most_bytes: int = WORKFLOW_BYTES, resolve: Resolve | None = None
+) -> Source:
     """Reads a file. What is wrong is noted; there is no tree where the text cannot be read as one document."""
     try:
         text = _decode(given, notes, most_bytes)
@@ -70,7 +72,11 @@ def read_tree(given: str | bytes, notes: Notes, *, most_bytes: int = WORKFLOW_BY
 
 
 def _decode(given: str | bytes, notes: Notes, most_bytes: int) -> str:
-    size = len(given) if isinstance(given, bytes) or len(given) > most_bytes else len(given.encode("utf-8", "surrogatepass"))
+    size = (
+        len(given)
+        if isinstance(given, bytes) or len(given) > most_bytes
+        else len(given.encode("utf-8", "surrogatepass"))
+    )
     if size > most_bytes:
         notes.error(
             "shape.too_large",
@@ -151,7 +157,11 @@ class _Composer:
                 case yaml.DocumentStartEvent():
                     documents += 1
                     if documents > 1:
-                        self._stop("shape.several_documents", "A second document begins here; a file holds one workflow.", event)
+                        self._stop(
+                            "shape.several_documents",
+                            "A second document begins here; a file holds one workflow.",
+                            event,
+                        )
                 case yaml.MappingStartEvent():
                     self._open(NodeKind.MAP, event)
                 case yaml.SequenceStartEvent():
@@ -180,7 +190,9 @@ class _Composer:
             raise _Stop from error
         except (ValueError, OverflowError) as error:  # an escape or a directive with an impossible number
             place = self._lines.place(self._loader.get_mark().index)
-            self._notes.error("shape.yaml", "This is not well-formed YAML: an impossible escape or number.", place=place)
+            self._notes.error(
+                "shape.yaml", "This is not well-formed YAML: an impossible escape or number.", place=place
+            )
             raise _Stop from error
         return event
 
@@ -265,8 +277,10 @@ class _Composer:
         try:
             value: Value = self._resolve(name)
         except KeyError:
-            self._notes.error("shape.missing_key", f"The input {name[:60]!r} has no value. Give it one.", place=span.place)
-            value = None
+            self._notes.error(
+                "shape.missing_key", f"The input {name[:60]!r} has no value. Give it one.", place=span.place
+            )
+            return Node(NodeKind.SCALAR, span, opaque=True)
         return node_of_value(value, span)
 
     def _has_known_tag(self, kind: NodeKind, event: yaml.NodeEvent) -> bool:

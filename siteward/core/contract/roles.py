@@ -47,7 +47,10 @@ def check_role(at: At, kind: str, names: Names, reading: Reading) -> None:
     text = at.text
     if text is None:
         reading.notes.error(
-            "shape.wrong_type", f"`{at.key}` takes the name of a {kind} role, not {say_type(at)}.", at, fixes=as_text(at)
+            "shape.wrong_type",
+            f"`{at.key}` takes the name of a {kind} role, not {say_type(at)}.",
+            at,
+            fixes=as_text(at),
         )
     elif "{" in text or "}" in text:
         check_text(at, names, reading)
@@ -93,7 +96,9 @@ def _check_mapped(at: At, kind: str, name: str, reading: Reading) -> None:
         )
     elif kind == "camera" and name not in site.visible_cameras:
         reading.notes.error(
-            "scope.camera_not_visible", f"You may not see the camera {shown(name)}. Ask an admin, or choose another.", at
+            "scope.camera_not_visible",
+            f"You may not see the camera {shown(name)}. Ask an admin, or choose another.",
+            at,
         )
 
 
@@ -103,7 +108,9 @@ def check_roles(at: At, kind: str, names: Names, reading: Reading) -> None:
         check_role(at, kind, names, reading)
         return
     if not at.node.items:
-        reading.notes.error("shape.empty_list", f"`{at.key}` is empty. Name a {kind} role, or leave `{at.key}` out.", at)
+        reading.notes.error(
+            "shape.empty_list", f"`{at.key}` is empty. Name a {kind} role, or leave `{at.key}` out.", at
+        )
     for item in at.items():
         check_role(item, kind, names, reading)
 
@@ -121,7 +128,10 @@ def _check_one_who(at: At, names: Names, reading: Reading) -> None:
     text = at.text
     if text is None:
         reading.notes.error(
-            "shape.wrong_type", f"`{at.key}` takes role:…, user:… or group:…, not {say_type(at)}.", at, fixes=as_text(at)
+            "shape.wrong_type",
+            f"`{at.key}` takes role:…, user:… or group:…, not {say_type(at)}.",
+            at,
+            fixes=as_text(at),
         )
         return
     if "{" in text or "}" in text:

@@ -18,7 +18,7 @@ _OCTAL: Final = re.compile(r"0o[0-7]+")
 _HEX: Final = re.compile(r"0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _NOT_FINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-_PLAIN: Final = re.compile(r"[^\W\d][\w./-]*(?::[\w./-]+)*(?: [\w./-]+(?::[\w./-]+)*)*")
+_PLAIN: Final = re.compile(r"(?:\d+[smhd])+|[^\W\d][\w./-]*(?::[\w./-]+)*(?: [\w./-]+(?::[\w./-]+)*)*")
 LARGEST_INTEGER: Final = 2**53 - 1
 """The largest integer that a browser reads exactly."""
 _LONGEST_NUMBER: Final = 64

@@ -274,9 +274,7 @@ _READERS: Final[dict[str, Callable[[At, Lanes, Names, Reading], KindShape]]] = {
 }
 
 
-def _read_kind(
-    kind_at: At, inside: Lanes, names: Names, reading: Reading
-) -> tuple[KindShape, tuple[Condition, ...]]:
+def _read_kind(kind_at: At, inside: Lanes, names: Names, reading: Reading) -> tuple[KindShape, tuple[Condition, ...]]:
     if kind_at.key == "if":
         return KindShape(outcomes=IF_OUTCOMES), read_conditions(kind_at, names, reading)
     reader = _READERS.get(kind_at.key)

@@ -20,7 +20,9 @@ def check_text(at: At, names: Names, reading: Reading) -> None:
         template = parse_template(text)
     except BadPlaceholder as error:
         sentence = str(error)
-        reading.notes.error("shape.bad_placeholder", sentence[0].upper() + sentence[1:] + ".", at, fixes=double_braces(at))
+        reading.notes.error(
+            "shape.bad_placeholder", sentence[0].upper() + sentence[1:] + ".", at, fixes=double_braces(at)
+        )
         return
     unknown = {p.name: p for p in template if isinstance(p, Reference) and not names.knows(p.name)}
     for part in unknown.values():
