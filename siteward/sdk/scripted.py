@@ -266,7 +266,7 @@ class _Run:
         turn = self.choose(Says.AI, f"{step.plan_path}:fields", (0, 1)) if _fields(step) else 0
         said: dict[str, Any] = {"decision": outcome, "reason": "open the vault", "confidence": 1.0}
         for name, options in _fields(step).items():
-            said[name] = _field_value(options, turn)
+            said[name] = field_value(options, turn)
         labelled = {name: Labelled(value, names=_born(step, name)) for name, value in said.items()}
         self.values |= {name: value for name, value in labelled.items() if name not in self.start}
         self._give(step, labelled)
@@ -336,7 +336,7 @@ def _fields(step: Step) -> Mapping[str, Any]:
     return {name: value for name, value in fields.items() if name not in AI_NAMES} if isinstance(fields, Mapping) else {}
 
 
-def _field_value(options: Any, turn: int) -> Any:
+def field_value(options: Any, turn: int) -> Any:
     if isinstance(options, tuple) and options:
         return options[turn % len(options)]
     match options:
