@@ -139,8 +139,8 @@ class Loading:
         manifest = candidate.manifest
         integration = Integration(manifest, candidate.found.source, registered)
         try:
-            self._check_names(manifest)
             together = assemble((*self._integrations.values(), integration))
+            self._check_names(manifest)
         except ManifestConflict as conflict:
             self._note(candidate.found, LoadState.FAILED, conflict.sentence)
             return

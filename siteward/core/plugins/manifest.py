@@ -77,8 +77,12 @@ def read_manifest(given: bytes | str, file: str = "manifest.yaml", *, domain: st
     """Check a manifest. `domain` is what its folder or entry point is called. Raises `ManifestInvalid` with every problem."""
     notes = Notes()
     tree = read_tree(given, notes).tree
-    if tree is None or notes.has_errors:
+    if notes.has_errors:
         raise ManifestInvalid(file, tuple(ManifestProblem(p.message, p.path, p.place) for p in notes.sorted()))
+    if tree is None:
+        raise ManifestInvalid(
+            file, (ManifestProblem("The manifest is empty; it begins with `domain:`.", (), Place(1, 1)),)
+        )
     data = thawed(tree)
     try:
         _SCHEMA(data)
