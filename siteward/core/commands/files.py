@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 from rich.markup import escape
 
-from siteward.core.contract import Explanation, Report, Severity, explain
-from siteward.core.commands.blueprint_files import check
+from siteward.core.blueprint_files import check
 from siteward.core.commands.output import Exit, err, out, print_json, stop
+from siteward.core.contract import Explanation, Report, Severity, explain
 from siteward.core.contract.blueprint_instance import FileKind
 from siteward.sdk.workflows import default_registry
 
@@ -32,7 +33,9 @@ def _print_problems(file: str, report: Report) -> None:
     for problem in report.problems:
         place = f"{file}:{problem.place.line}:{problem.place.column}"
         colour = COLOURS[problem.severity]
-        out.print(f"{escape(place)} [{colour}]{problem.severity.value}[/] {escape(problem.message)} [dim]({problem.code})[/]")
+        out.print(
+            f"{escape(place)} [{colour}]{problem.severity.value}[/] {escape(problem.message)} [dim]({problem.code})[/]"
+        )
         for fix in problem.fixes:
             out.print(f"    [dim]can be mended:[/] {escape(fix.title)}")
 
@@ -58,14 +61,18 @@ def validate_command(file: str, fragment: bool, as_json: bool) -> None:
             {
                 "ok": report.ok,
                 "problems": [problem.as_dict() for problem in report.problems],
-                "needs": {} if report.document is None else {key: list(names) for key, names in report.document.needs.items()},
+                "needs": {}
+                if report.document is None
+                else {key: list(names) for key, names in report.document.needs.items()},
                 "summary": "" if explanation is None else explanation.text(),
             }
         )
     else:
         _print_problems(file, report)
         if report.ok:
-            out.print(f"[green]{escape(file)} is a good {checked.kind.value if checked.kind is FileKind.BLUEPRINT else 'workflow'}.[/]")
+            out.print(
+                f"[green]{escape(file)} is a good {checked.kind.value if checked.kind is FileKind.BLUEPRINT else 'workflow'}.[/]"
+            )
         else:
             wrong = sum(problem.severity is Severity.ERROR for problem in report.problems)
             err.print(f"{escape(file)}: {wrong} {'error' if wrong == 1 else 'errors'}.")
@@ -82,9 +89,14 @@ def explain_command(file: str, fragment: bool, as_json: bool) -> None:
     explanation = _explain(report)
     if explanation is None:
         _print_problems(file, report)
-        stop(f"{file} cannot be read as a workflow; the lines above say why.", Exit.REFUSED, as_json=as_json, problem="workflow.broken")
+        stop(
+            f"{file} cannot be read as a workflow; the lines above say why.",
+            Exit.REFUSED,
+            as_json=as_json,
+            problem="workflow.broken",
+        )
     if as_json:
-        print_json({"ok": report.ok, **explanation.as_dict()})
+        print_json({"ok": report.ok, **asdict(explanation)})
     else:
         out.print(escape(explanation.text()))
         if not report.ok:

@@ -37,7 +37,9 @@ def print_json(value: Any) -> None:
     sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
 
 
-def stop(sentence: str, code: Exit, *, as_json: bool = False, problem: str = "error", where: str | None = None) -> NoReturn:
+def stop(
+    sentence: str, code: Exit, *, as_json: bool = False, problem: str = "error", where: str | None = None
+) -> NoReturn:
     """End the command with one clear sentence (on standard error) and its exit code."""
     if as_json:
         print_json({"ok": False, "error": {"code": problem, "message": sentence, "where": where}})

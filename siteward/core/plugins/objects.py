@@ -225,10 +225,14 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class ModelKind:
-    """A way to open models (`embedded.perception`, `ollama`): `open` takes the model's settings and gives an `LLMClient`."""
+    """A way to open models (`embedded.perception`, `ollama`): `open` takes the model's settings and gives an `LLMClient`. `downloads` are
+    the model files that `siteward models add NAME` can put into a folder, by name; each returns their paths."""
 
     name: str
     open: Callable[[Mapping[str, JSON], Host], Awaitable[LLMClient]]
+    downloads: Mapping[str, Callable[[str], Awaitable[Sequence[str]]]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
 
 @dataclass(frozen=True, slots=True)

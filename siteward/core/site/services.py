@@ -11,6 +11,7 @@ from typing import Any
 from siteward.core.contract.registry import SiteView, ToolMode
 
 from .approvals import may_answer
+from .audit import HOST
 from .permissions import Person, SiteRole
 from .roles import KINDS
 from .site import Site
@@ -58,11 +59,12 @@ class ServicesOfSite:
         return {target: frozenset(names) for target, names in found.items()}
 
     def view(self, saver: str | None) -> SiteView:
+        is_host = saver is None or saver == HOST.who
         person = None if saver is None else self.site.people.known.get(saver.removeprefix("user:"))
         roles = {kind: self.site.roles.names(kind) for kind in KINDS} | {"person": self._addresses()}
         return SiteView(
             roles=roles,
-            visible_cameras=self._visible(roles["camera"], saver is None, person),
+            visible_cameras=self._visible(roles["camera"], is_host, person),
             authority_lists=self.authority_lists(),
             tells=self.tells(),
             tool_modes={name: ToolMode(mode) for name, mode in self.site.configuration.tools.items()},

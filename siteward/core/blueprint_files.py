@@ -16,7 +16,10 @@ from siteward.core.contract.registry import Registry
 def check(file: str, given: bytes, registry: Registry, *, fragment: bool = False) -> Checked:
     """Judge a workflow file, a blueprint (with its defaults) or a workflow made from one."""
     return check_file(
-        given, lambda text: validate(text, registry, fragment=fragment), found_beside(Path(file)), version=parse_version(__version__)
+        given,
+        lambda text: validate(text, registry, fragment=fragment),
+        found_beside(Path(file)),
+        version=parse_version(__version__),
     )
 
 

@@ -1,0 +1,202 @@
+"""Commands on a site: make one, run it, and look at what it did."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from siteward.core.commands.output import (
+    Exit,
+    errors_end_the_command,
+    existing_site,
+    out,
+    print_json,
+    site_folder,
+    stop,
+)
+from siteward.core.commands.past import newest_events, run_rows, shown
+from siteward.core.demo_site import write_demo_site
+from siteward.core.host import Host, open_host
+from siteward.core.site.configuration import read_configuration
+from siteward.core.site_lock import SiteLock
+from siteward.core.web import serving
+
+FIRST_CONFIGURATION = """\
+# A site. `siteward run` says where something is wrong; docs/installer.md has every key.
+name: My site
+zone: UTC
+web: { host: 127.0.0.1, port: 8787 }
+cameras: []
+"""
+
+
+@click.command("init")
+@click.pass_context
+def init_command(context: click.Context) -> None:
+    """Make the folder of a site (the one of --config) with a first configuration.yaml."""
+    folder = site_folder(context)
+    file = folder / "configuration.yaml"
+    if file.exists():
+        stop(f"{file} exists already; nothing was changed.", Exit.REFUSED)
+    try:
+        for name in ("blueprints", "workflows", "custom_integrations", "models"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        file.write_text(FIRST_CONFIGURATION, encoding="utf-8")
+    except OSError as error:
+        stop(f"{folder} cannot be written: {error.strerror}.", Exit.COULD_NOT)
+    out.print(f"Made {escape(str(file))}. Start it with `siteward --config {escape(str(folder))} run`.")
+
+
+@click.command("run")
+@click.option("--demo", is_flag=True, help="Make the demo site in the folder first, where there is none.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Another port than configuration.yaml says (0: a free one)."
+)
+@click.pass_context
+def run_command(context: click.Context, demo: bool, port: int | None) -> None:
+    """Run a site until it is stopped (Ctrl-C). Prints its address, and the one-time code while it has no admin."""
+    folder = site_folder(context)
+    if demo:
+        try:
+            if write_demo_site(folder):
+                out.print(f"Made the demo site in {escape(str(folder))}.")
+        except OSError as error:
+            stop(f"{folder} cannot be written: {error.strerror}.", Exit.COULD_NOT)
+    folder = existing_site(context)
+    logging.basicConfig(level=logging.INFO, format="%(levelname)-7s %(name)s: %(message)s")
+    with errors_end_the_command(), SiteLock(folder):
+        asyncio.run(_run(folder, port))
+
+
+async def _run(folder: Path, port: int | None) -> None:
+    configuration = await asyncio.to_thread(read_configuration, folder / "configuration.yaml")
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    async with open_host(folder, configuration=configuration) as host:
+        await host.start()
+        chosen = configuration.port if port is None else port
+        async with serving(host, configuration.host, chosen) as address:
+            await _greet(host, address)
+            await stopped.wait()
+            out.print("Stopping ...")
+
+
+async def _greet(host: Host, address: str) -> None:
+    health = await host.health()
+    for part in health["parts"]:
+        if not part["ok"]:
+            out.print(f"[yellow]{escape(part['name'])}:[/] {escape(part['sentence'])}")
+    out.print(f"{escape(host.site.configuration.name)} is running at [bold]{address}[/]")
+    code = await host.site.people.open_code()
+    if code is not None:
+        out.print(f"Make the first account there with this one-time code: [bold]{code}[/]")
+
+
+@click.command("runs")
+@click.option("--last", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many of the newest.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+@click.pass_context
+def runs_command(context: click.Context, last: int, as_json: bool) -> None:
+    """List the newest runs of the site, live and in Test."""
+    folder = existing_site(context, as_json=as_json)
+    with errors_end_the_command(as_json):
+        rows = asyncio.run(_runs(folder, last))
+    if as_json:
+        print_json(rows)
+        return
+    table = Table("Started", "Workflow", "Mode", "State", "Why", "Run", box=None)
+    for row in rows:
+        table.add_row(
+            *(escape(str(row[key] or "")) for key in ("started_at", "workflow", "mode", "state", "why", "run"))
+        )
+    out.print(table if rows else "No runs yet.")
+
+
+async def _runs(folder: Path, last: int) -> list[dict[str, Any]]:
+    async with open_host(folder) as host:
+        return await run_rows(host, last)
+
+
+@click.command("try")
+@click.argument("workflow")
+@click.option("--last", default=20, show_default=True, type=click.IntRange(1, 50), help="How many past events.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+@click.pass_context
+def try_command(context: click.Context, workflow: str, last: int, as_json: bool) -> None:
+    """Decide the newest past events that WORKFLOW (its name or id) would take, on their stored pictures and without effects."""
+    folder = existing_site(context, as_json=as_json)
+    with errors_end_the_command(as_json):
+        rows = asyncio.run(_try(folder, workflow, last, as_json))
+    if as_json:
+        print_json(rows)
+        return
+    table = Table("When", "Camera", "Event", "Decision", "Confidence", "Reason", "Would have", box=None)
+    for row in rows:
+        sure = "not measured" if row["confidence"] is None else f"{row['confidence']:.2f}"
+        decided = row["decision"] or row["state"]
+        table.add_row(
+            row["at"],
+            escape(row["camera"] or ""),
+            escape(row["type"]),
+            escape(decided),
+            sure if row["decision"] else "",
+            escape(row["reason"] or row["why"] or ""),
+            escape("; ".join(row["would_have"])),
+        )
+    out.print(table if rows else "There is no past event that this workflow would take.")
+
+
+async def _try(folder: Path, name: str, last: int, as_json: bool) -> list[dict[str, Any]]:
+    async with open_host(folder) as host:
+        await host.engine.refresh()
+        found = [held for held in host.engine.catalog if name in (held.id, held.name)]
+        if len(found) != 1:
+            known = ", ".join(sorted(held.name for held in host.engine.catalog)) or "none"
+            many = "Several workflows are" if found else "There is no workflow"
+            stop(
+                f"{many} called {name}. The site's workflows: {known}.",
+                Exit.COULD_NOT,
+                as_json=as_json,
+                problem="not_found",
+            )
+        events = await newest_events(host, found[0], last)
+        return [{**row, "at": shown(row["at"])} for row in await host.engine.try_workflow(found[0].id, events)]
+
+
+@click.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+@click.pass_context
+def integration_list_command(context: click.Context, as_json: bool) -> None:
+    """List the integrations that were found, and what became of each."""
+    folder = existing_site(context, as_json=as_json)
+    with errors_end_the_command(as_json):
+        rows = asyncio.run(_integrations(folder))
+    if as_json:
+        print_json(rows)
+        return
+    table = Table("Integration", "From", "State", "Why", box=None)
+    for row in rows:
+        table.add_row(*(escape(row[key]) for key in ("domain", "source", "state", "sentence")))
+    out.print(table)
+
+
+async def _integrations(folder: Path) -> list[dict[str, str]]:
+    async with open_host(folder) as host:
+        return [
+            {
+                "domain": record.domain,
+                "source": record.source.value,
+                "state": record.state.value,
+                "sentence": record.sentence,
+            }
+            for record in sorted(host.skills.now.records, key=lambda record: record.domain)
+        ]

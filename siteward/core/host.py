@@ -1,0 +1,151 @@
+"""A host: one site's folder with everything that lives on it. The only file that knows all the rooms.
+
+`open_host` puts the parts together and touches nothing outside; `Host.start` sets integrations up, takes up what the last process left
+and reads the workflow files that nobody has imported yet. Killing the process at any moment is as good as closing the host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from siteward.core.api.host import Demo
+from siteward.core.clock import Clock, SystemClock
+from siteward.core.contract import Report, validate
+from siteward.core.contract.registry import Registry
+from siteward.core.engine.engine import Engine
+from siteward.core.engine.parts import Parts
+from siteward.core.engine.seam import HostStep
+from siteward.core.errors import SitewardError
+from siteward.core.held_skills import HeldSkills
+from siteward.core.ids import TimedIds
+from siteward.core.integration_host import IntegrationHost
+from siteward.core.models import OpenModels, open_models
+from siteward.core.plugins.discovery import find_custom, find_packages, find_shipped
+from siteward.core.plugins.loader import load
+from siteward.core.plugins.registry import LoadState
+from siteward.core.plugins.setup import SetUp
+from siteward.core.site.configuration import SiteConfiguration, read_configuration
+from siteward.core.site.services import ServicesOfSite
+from siteward.core.site.site import Chance, Site
+from siteward.core.store.boundaries import Boundaries, NoBoundaries
+from siteward.core.store.store import Store
+from siteward.core.workflow_files import import_new_files
+
+CONFIGURATION: Final = "configuration.yaml"
+DATABASE: Final = "siteward.db"
+GATE_SECONDS: Final = 5.0
+DEMO_DOMAIN: Final = "demo"
+"""The integration whose entry may carry a player of scenes for the pages' "play" button."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """An opened site. `skills` is what its integrations provide now."""
+
+    folder: Path
+    site: Site
+    services: ServicesOfSite
+    engine: Engine
+    skills: HeldSkills
+    integrations: IntegrationHost
+    models: OpenModels
+    set_up: SetUp
+
+    @property
+    def registry(self) -> Registry:
+        return self.skills.registry
+
+    @property
+    def demo(self) -> Demo | None:
+        entry = self.set_up.entry(DEMO_DOMAIN)
+        return cast("Demo | None", getattr(entry, "player", None))
+
+    async def start(self) -> None:
+        """Set integrations up and take up the work. Raises nothing for an integration that fails: its record says why."""
+        await self.engine.refresh()
+        settings = self.site.configuration.integrations
+        self.skills.now = await self.set_up.start(self.skills.now, settings)
+        await self.engine.start()
+        view = self.services.view(None)
+        await import_new_files(self.folder, self.site, self.engine, self.registry, view)
+
+    def validate(self, text: str, saver: str | None) -> Report:
+        return validate(text, self.registry, self.services.view(saver))
+
+    async def gate_state(self, role: str) -> str:
+        gate = self.integrations.gate(role)
+        driver = self.skills.now.gate_drivers.get(gate.driver)
+        if driver is None:
+            return "unknown"
+        try:
+            async with asyncio.timeout(GATE_SECONDS):
+                return await driver.state(gate, self.integrations)
+        except (SitewardError, TimeoutError):
+            return "unknown"
+
+    async def health(self) -> Mapping[str, Any]:
+        parts = [
+            {"name": record.domain, "ok": record.state is LoadState.LOADED, "sentence": record.sentence}
+            for record in self.skills.now.records
+            if record.state is not LoadState.DISCOVERED
+        ]
+        parts += [{"name": name, "ok": False, "sentence": sentence} for name, sentence in self.models.problems.items()]
+        return {"ok": all(part["ok"] for part in parts), "parts": parts}
+
+
+@asynccontextmanager
+async def open_host(
+    folder: Path,
+    *,
+    clock: Clock | None = None,
+    configuration: SiteConfiguration | None = None,
+    boundaries: Boundaries | None = None,
+    database: Path | None = None,
+) -> AsyncIterator[Host]:
+    """Open the site in `folder` and close it again, in the reverse order. `database` is another file than the site's own. Raises `ConfigurationInvalid`, and what the store raises."""
+    if configuration is None:
+        configuration = await asyncio.to_thread(read_configuration, folder / CONFIGURATION)
+    clock = clock or SystemClock()
+    chance = random.SystemRandom()
+    ids = TimedIds(clock, chance)
+    found = (*find_shipped(), *find_packages(), *find_custom(folder))
+    skills = HeldSkills(await load(found, configuration.integrations))
+    async with AsyncExitStack() as exits:
+        store = await Store.open(f"sqlite:///{database or folder / DATABASE}", boundaries)
+        exits.push_async_callback(store.close)
+        site = await Site.open(
+            store, configuration, clock, ids, Chance(lambda: secrets.token_urlsafe(32), chance.choice)
+        )
+        exits.enter_context(site.guard.armed())
+        integrations = IntegrationHost(str(folder), site, skills.now.camera_kinds)
+        exits.push_async_callback(integrations.close)
+        models = await open_models(configuration.models, skills.now.model_kinds, integrations)
+        exits.push_async_callback(models.close)
+        services = ServicesOfSite(site, models.vocabulary, models.digests)
+        engine = Engine(
+            Parts(
+                store=store,
+                skills=skills,
+                host_steps={name: cast("HostStep", kind.step) for name, kind in skills.now.host_steps.items()},
+                site=services,
+                host=integrations,
+                clock=clock,
+                ids=ids,
+                random=chance,
+                validate=validate,
+                models=models,
+                boundaries=boundaries or NoBoundaries(),
+            )
+        )
+        integrations.bind(engine.accept)
+        exits.push_async_callback(engine.stop)
+        set_up = SetUp(integrations)
+        exits.push_async_callback(set_up.stop)
+        yield Host(folder, site, services, engine, skills, integrations, models, set_up)
