@@ -27,7 +27,8 @@ class ForEachStep:
     async def start(self, step: Step, run: RunView) -> Outcome:
         source = step.settings["in"]
         try:
-            items = await _items(source, run)
+            # Where something moves in the body, a row that nobody stands for must not name what.
+            items = await _items(source, run, confirmed_only=bool(run.moves_on(step, "do")))
         except SitewardError as error:
             return Failed(error.code, error.sentence)
         read = ai_names(names_read(source), lambda name: label_of(name, run.values))
@@ -52,7 +53,7 @@ def _window_of_ai(source: Value, run: RunView) -> bool:
     return window_provenance(source["events"], run.skills.registry) is Provenance.AI
 
 
-async def _items(source: Value, run: RunView) -> tuple[Labelled, ...]:
+async def _items(source: Value, run: RunView, *, confirmed_only: bool) -> tuple[Labelled, ...]:
     if isinstance(source, Mapping):
         return await _events(source["events"], run)
     if isinstance(source, tuple | list):
@@ -63,7 +64,7 @@ async def _items(source: Value, run: RunView) -> tuple[Labelled, ...]:
         return _field(text, run)
     name = fill(rest, run.values)
     if prefix == LIST:
-        rows = await run.site.list_rows(as_text(name.value))
+        rows = await run.site.list_rows(as_text(name.value), confirmed_only=confirmed_only)
         return tuple(Labelled(dict(row), least_trusted((name.provenance, Provenance.LIST))) for row in rows)
     cameras = await run.site.cameras_of(as_text(name.value))
     return tuple(Labelled(camera, name.provenance) for camera in cameras)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -65,6 +66,15 @@ async def test_the_rows_of_a_list_with_their_columns() -> None:
     found = await items("list:expected")
     assert [item.value["gate"] for item in found.items] == ["north", "south"]
     assert {item.provenance for item in found.items} == {LIST}
+
+
+async def test_where_the_body_moves_a_row_needs_a_person_behind_it() -> None:
+    each = step("for_each", {"in": "list:expected"})
+    site = replace(SITE, unconfirmed=frozenset({"C-X 1"}))
+    for moves, gates in (({}, ["north", "south"]), ({"do": ("gate.open {item.gate}",)}, ["north"])):
+        found = await host_steps()["for_each"].start(each, World(values=VALUES, site=site, moves=moves))
+        assert isinstance(found, Iterate)
+        assert [item.value["gate"] for item in found.items] == gates
 
 
 async def test_a_list_that_ai_chose_is_ais() -> None:

@@ -136,10 +136,11 @@ class Site:
     async def roles_of(self, camera: str) -> frozenset[str]:
         return self.camera_roles.get(camera, frozenset())
 
-    async def list_rows(self, name: str) -> tuple[Mapping[str, Any], ...]:
+    async def list_rows(self, name: str, *, confirmed_only: bool) -> tuple[Mapping[str, Any], ...]:
         if name not in self.lists:
             raise UnknownRole(f"There is no list {name}.")
-        return self.lists[name]
+        unconfirmed = self.unconfirmed if confirmed_only else frozenset[str]()
+        return tuple(row for row in self.lists[name] if unconfirmed.isdisjoint(row.values()))
 
     async def events_in(self, window: Mapping[str, Any]) -> tuple[Event, ...]:
         wanted = event_window(window)

@@ -20,7 +20,7 @@ from siteward.core.engine.effects import Expire, Perform, Refuse, Situation, Wou
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.position import authority_to_json
 from siteward.core.engine.seam import JSON, Done, Failed, Labelled, NewWait, Outcome, Park, StepStatus
-from siteward.core.engine.values import plain, resolve_settings
+from siteward.core.engine.values import action_arguments, plain
 from siteward.core.engine.views import Run
 from siteward.core.errors import (
     ActionFailed,
@@ -83,7 +83,7 @@ class Acting:
         """Run one action step up to its outcome. Raises `LostRace` and `CommitFailed` from the commit of its intent; nothing was sent then."""
         spec, action = self._parts.skills.registry.actions[step.kind], self._parts.skills.actions.get(step.kind)
         try:
-            inputs = _with_defaults(spec, resolve_settings(step.settings, run.position.values))
+            inputs = action_arguments(spec, step.settings, run.position.values)
         except SitewardError as error:
             return Acted(Failed(error.code, error.sentence), {})
         key = f"{run.id}:{path}"
@@ -189,12 +189,6 @@ class Acting:
             event=run.newest_event(),
             workflow_id=run.plan.workflow_id,
         )
-
-
-def _with_defaults(spec: ActionSpec, inputs: dict[str, Labelled]) -> dict[str, Labelled]:
-    """The defaults of the manifest where the file says nothing."""
-    given = {field.name: field.default for field in spec.fields if field.default is not None}
-    return {**{name: Labelled(value, Provenance.LITERAL) for name, value in given.items()}, **inputs}
 
 
 def _recorded(action: Action, call: ActionCall, parts: Parts) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from siteward.core.contract.document import Condition, Document, Place, Step
+from siteward.core.contract.document import Condition, Document, Lane, Place, Step
 from siteward.core.contract.flow_moves import moves_things
 from siteward.core.contract.registry import ActionSpec, Registry
 
@@ -31,10 +31,12 @@ class Plan:
         return self.document.name
 
     def top_if(self) -> Step | None:
-        """The top-level `if` as a step, or None where the file has none."""
+        """The top-level `if` as a step, or None where the file has none. `then` is its `true` lane: what moves there says which rows of
+        a list count."""
         if not self.document.conditions:
             return None
-        return Step("if", {}, ("if",), Place(1, 1), TOP_IF, conditions=self.document.conditions)
+        then = Lane("true", self.document.then, ("then",), Place(1, 1), beside=True)
+        return Step("if", {}, ("if",), Place(1, 1), TOP_IF, lanes=(then,), conditions=self.document.conditions)
 
 
 def compile_plan(workflow_id: str, version: int, document: Document) -> Plan:
@@ -86,12 +88,11 @@ def _condition_names(conditions: Iterable[Condition]) -> Iterator[str]:
 
 
 def moves_of_lane(step: Step, outcome: str, registry: Registry, tells: frozenset[str]) -> tuple[str, ...]:
-    """What the lane of `outcome` may move, in words (`gate.open entrance`), each once, in the order of the file."""
+    """What the lane of `outcome` (or the body of a loop, `do`) may move, in words (`gate.open entrance`), each once, in the order of the file."""
     lane = step.lane(outcome)
-    if lane is None:
-        return ()
+    steps = step.body if outcome == "do" else () if lane is None else lane.steps
     found: dict[str, None] = {}
-    for inner in _walk(lane.steps):
+    for inner in _walk(steps):
         spec = registry.actions.get(inner.kind)
         if spec is not None and moves_things(spec, inner.settings, tells):
             found[_in_words(spec, inner)] = None

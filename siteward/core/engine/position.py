@@ -67,6 +67,7 @@ class Position:
     reason: str | None = None
     wake: WakeNote | None = None
     presence: Presence = _NOBODY
+    given: frozenset[str] = frozenset()
 
     def current(self, plan: Plan) -> tuple[Step, str] | None:
         """The step that runs now and its path in this run; None at the end."""
@@ -78,7 +79,7 @@ class Position:
     def after(self, step: Step, path: str, done: Done, plan: Plan) -> Position:
         """The position after a step that ended well: into the lane of its outcome, or on to the next step."""
         here = replace(self, wake=None, seq=self.seq + 1, trail=trail_after(done, self.trail))
-        here = here._knowing(_names_of(step, done))
+        here = here._knowing(_names_of(step, done, self.given))
         key = f"{step.plan_path}/{done.outcome}"
         if done.outcome is not None and key in plan.lanes:
             outer = here.trail
@@ -167,13 +168,14 @@ def trail_after(said: Done | Iterate, trail: Trail) -> Trail:
     return authorities.silence(trail) if isinstance(said, Done) and said.unanswered else trail
 
 
-def _names_of(step: Step, done: Done) -> dict[str, Labelled]:
-    """What later steps know of a step: under its id, and of an AI step (the nearest one counts) also by the bare name."""
+def _names_of(step: Step, done: Done, given: frozenset[str]) -> dict[str, Labelled]:
+    """What later steps know of a step: under its id, and of an AI step (the nearest one counts) also by the bare name, which never hides
+    one that the trigger gave."""
     names: dict[str, Labelled] = {}
     for name, value in done.values.items():
         if step.id is not None:
             names[f"{step.id}.{name}"] = value
-        if step.kind == "ai":
+        if step.kind == "ai" and name not in given:
             names[name] = value
     return names
 
@@ -197,7 +199,7 @@ def _means(seen: str, names: frozenset[str]) -> bool:
 
 def first_position(plan: Plan, values: Mapping[str, Labelled], trail: Trail, presence: Presence) -> Position:
     """Where a met run begins: in `then`. `trail` stands behind the top-level `if`, which gates `then` like a `true` lane."""
-    start = Position((Frame(THEN, THEN, outer=trail),), values, trail, presence=presence)
+    start = Position((Frame(THEN, THEN, outer=trail),), values, trail, presence=presence, given=frozenset(values))
     return start._settled(plan)
 
 
@@ -214,6 +216,7 @@ def position_to_json(position: Position) -> dict[str, JSON]:
         "reason": position.reason,
         "wake": None if position.wake is None else _wake_to_json(position.wake),
         "presence": [position.presence.camera, position.presence.plate, position.presence.track],
+        "given": sorted(position.given),
     }
 
 
@@ -230,6 +233,7 @@ def position_from_json(row: Mapping[str, JSON]) -> Position:
         reason=row["reason"],
         wake=None if wake is None else _wake_from_json(wake),
         presence=Presence(*row["presence"]),
+        given=frozenset(row["given"]),
     )
 
 

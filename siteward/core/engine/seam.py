@@ -123,8 +123,9 @@ class SiteReads(Protocol):
         """The roles that a camera id fills."""
         ...
 
-    async def list_rows(self, name: str) -> tuple[Mapping[str, JSON], ...]:
-        """The rows of a list, each with its columns, in the list's order, expired ones left out. Raises `UnknownRole`."""
+    async def list_rows(self, name: str, *, confirmed_only: bool) -> tuple[Mapping[str, JSON], ...]:
+        """The rows of a list, each with its columns, in the list's order, expired ones left out; if asked, only those that a person stands
+        for. Raises `UnknownRole`."""
         ...
 
     async def events_in(self, window: Mapping[str, JSON]) -> tuple[Event, ...]:
@@ -189,7 +190,7 @@ class RunView(Protocol):
         ...
 
     def moves_on(self, step: Step, outcome: str) -> tuple[str, ...]:
-        """What the lane of `outcome` may move, in words, from the plan (shown on a reply's button)."""
+        """What the lane of `outcome` (or the body of a loop, `do`) may move, in words, from the plan (shown on a reply's button)."""
         ...
 
 

@@ -114,8 +114,8 @@ class ReadsOfSite:
     async def roles_of(self, camera: str) -> frozenset[str]:
         return self._parts.site.roles_of(camera)
 
-    async def list_rows(self, name: str) -> tuple[Mapping[str, JSON], ...]:
-        return tuple(await self._parts.site.list_rows(name, confirmed_only=False))
+    async def list_rows(self, name: str, *, confirmed_only: bool) -> tuple[Mapping[str, JSON], ...]:
+        return tuple(await self._parts.site.list_rows(name, confirmed_only=confirmed_only))
 
     async def events_in(self, window: Mapping[str, JSON]) -> tuple[Event, ...]:
         return await events_in(self._parts, window, self._event, self._parts.clock.now())
