@@ -6,10 +6,14 @@ import re
 
 import pytest
 
+from siteward.core.contract import validate
 from siteward.core.contract.blueprint import Own, instantiate, read_blueprint
+from siteward.core.contract.blueprint_instance import check_file
 from siteward.core.contract.blueprint_selectors import Selects
+from siteward.core.contract.manifest_data import shipped_registry
 from siteward.core.contract.places import BLUEPRINT_BYTES, WORKFLOW_BYTES
 from siteward.core.contract.problems import Severity
+from siteward.core.contract.scalars import write_scalar
 
 HEAD = """\
 # Kept: a licence line
@@ -52,7 +56,7 @@ def test_comments_and_order_of_the_body_stay_and_the_head_goes() -> None:
     made = instantiate(HEAD + BODY, {"text": "Good evening"})
     assert made.problems == ()
     assert made.text == "# Kept: a licence line\n" + BODY.replace("!input camera", "gate").replace(
-        "!input late", '"2m"'
+        "!input late", write_scalar("2m")
     ).replace('!input "text"', "Good evening")
 
 
@@ -321,3 +325,23 @@ def test_a_value_is_bounded_in_depth_keys_and_numbers() -> None:
     for value in (deep, {"k" * 201: 1}, {1: "a"}, {"n": 2**53}, {"n": float("inf")}, {"n": float("nan")}, [0] * 30_000):
         made = instantiate(text, {"x": value})
         assert made.text is None and [(one.code, one.place.line) for one in made.problems] == [("shape.bad_value", 5)]
+
+
+def test_comments_of_an_indented_body_stay() -> None:
+    indented = "".join(f"  {line}\n" for line in (HEAD + BODY).splitlines())
+    made = instantiate(indented, {})
+    assert made.text is not None
+    assert "  # Kept: about the body\n" in made.text and "gone too" not in made.text
+
+
+@pytest.mark.parametrize("separator", ["\x85", "\u2028", "\u2029"])
+def test_a_key_behind_an_odd_line_separator_is_not_lost_with_the_head(separator: str) -> None:
+    text = f"blueprint:\n  name: B\n  domain: workflow # gone{separator}if: [ days: [mon] ]\nname: B\nthen:\n  - log: a\n"
+    made = instantiate(text, {})
+    assert made.text is not None and "gone" not in made.text and "if: [ days: [mon] ]" in made.text
+
+
+def test_what_the_head_anchors_is_missed_at_its_alias() -> None:
+    text = "blueprint:\n  name: &n B\n  domain: workflow\nname: *n\nwhen: { button: { name: b } }\nthen:\n  - log: a\n"
+    checked = check_file(text, lambda made: validate(made, shipped_registry()), lambda path: "")
+    assert [(one.code, one.place.line) for one in checked.report.problems] == [("shape.yaml", 4)]

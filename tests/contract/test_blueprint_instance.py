@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from siteward.core.contract import validate
@@ -70,8 +72,12 @@ def test_an_instance_is_the_blueprint_with_its_inputs_and_its_own_name() -> None
     made = checked(INSTANCE + "    gate: north\n    message: 'Open {camera}: {look.reason}?'\n")
     assert errors(made.report) == []
     assert made.kind is FileKind.INSTANCE
-    assert made.blueprint == "shared/deliveries.yaml"
-    assert made.inputs == {"guard": "role:guard", "gate": "north", "message": "Open {camera}: {look.reason}?"}
+    assert made.made_from is not None
+    assert made.made_from.as_dict() == {
+        "path": "shared/deliveries.yaml",
+        "sha256": hashlib.sha256(BLUEPRINT.encode()).hexdigest(),
+        "input": {"guard": "role:guard", "gate": "north", "message": "Open {camera}: {look.reason}?"},
+    }
     document = made.report.document
     assert document is not None and document.text == made.text
     assert document.name == "Our deliveries"

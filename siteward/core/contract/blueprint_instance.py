@@ -6,11 +6,12 @@ from one, in the blueprint where it comes from its body, and for an instance at 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from .blueprint import (
     HEAD,
@@ -70,15 +71,33 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeFrom:
+    """What a workflow was made from: the blueprint's path, the SHA-256 of its text, and the inputs as given."""
+
+    path: str
+    sha256: str
+    inputs: Mapping[str, Value]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form that a saved version keeps."""
+        return {"path": self.path, "sha256": self.sha256, "input": _thawed(self.inputs)}
+
+
+def _thawed(value: Value) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _thawed(one) for key, one in value.items()}
+    return [_thawed(one) for one in value] if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
-    """A file as judged. `text` is the workflow to be saved (None where none could be made), `blueprint` and `inputs` what it was made
-    from. `step_inputs` are the inputs that hold steps: a person who confirms an import is shown their values."""
+    """A file as judged. `text` is the workflow to be saved, the very one that was judged (None where none could be made).
+    `step_inputs` are the inputs that hold steps: a person who confirms an import is shown their values."""
 
     kind: FileKind
     report: Report
     text: str | None
-    blueprint: str | None = None
-    inputs: Mapping[str, Value] | None = None
+    made_from: MadeFrom | None = None
     step_inputs: tuple[str, ...] = ()
 
 
@@ -154,7 +173,9 @@ def _check_instance(given: str | bytes, judge: Judge, find: Find, version: Versi
     instance, blueprint, woven = made
     report = _in_file(judge(woven.text), _Origins(blueprint, woven, instance), notes)
     held = step_inputs(report.document, blueprint)
-    return Checked(FileKind.INSTANCE, report, woven.text, instance.path, instance.inputs, held)
+    digest = hashlib.sha256(blueprint.text.encode("utf-8")).hexdigest()
+    made_from = MadeFrom(instance.path, digest, instance.inputs)
+    return Checked(FileKind.INSTANCE, report, woven.text, made_from, held)
 
 
 def _in_file(report: Report, origins: _Origins, notes: Notes) -> Report:

@@ -18,8 +18,11 @@ from .scalars import write_scalar
 from .tree import Node, NodeKind
 
 _LINE_BREAK: Final = re.compile("\r\n|\n|\r")
-_REST_OF_LINE: Final = re.compile(r"[ \t]*(?:#[^\n\r]*)?(?:\r\n|\n|\r|\Z)")
-_INDENTED_COMMENT: Final = re.compile(r"[ \t]+#[^\n\r]*(?:\r\n|\n|\r|\Z)")
+_COMMENT: Final = r"#[^\n\r\x85\u2028\u2029]*"
+_LINE_END: Final = r"(?:\r\n|[\n\r\x85\u2028\u2029]|\Z)"
+"""As the parser sees it: PyYAML also ends a line, and so a comment, at the last three, and a key may stand after one."""
+_REST_OF_LINE: Final = re.compile(rf"[ \t]*(?:{_COMMENT})?{_LINE_END}")
+_COMMENT_LINE: Final = re.compile(rf"([ \t]+){_COMMENT}{_LINE_END}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +104,8 @@ def last_offset(node: Node) -> int:
 
 
 def whole_lines(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The lines that hold [start, end), the rest of the last line if it is a comment, and indented comments below; None where something
-    else stands on the first line before it."""
+    """The lines that hold [start, end), the rest of the last line if it is a comment, and comments below that are indented deeper; None
+    where something else stands on the first line before it."""
     first = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     if text[first:start].strip(" \ufeff"):
         return None
@@ -110,7 +113,7 @@ def whole_lines(text: str, start: int, end: int) -> tuple[int, int] | None:
     end = start + len(text[start:end].rstrip())
     rest = _REST_OF_LINE.match(text, end)
     end = rest.end() if rest else end
-    while (comment := _INDENTED_COMMENT.match(text, end)) is not None and comment.end() > end:
+    while (comment := _COMMENT_LINE.match(text, end)) is not None and len(comment[1]) > start - first:
         end = comment.end()
     return first, end
 
