@@ -90,7 +90,8 @@ def _condition_names(conditions: Iterable[Condition]) -> Iterator[str]:
 def moves_of_lane(step: Step, outcome: str, registry: Registry, tells: frozenset[str]) -> tuple[str, ...]:
     """What the lane of `outcome` (or the body of a loop, `do`) may move, in words (`gate.open entrance`), each once, in the order of the file."""
     lane = step.lane(outcome)
-    steps = step.body if outcome == "do" else () if lane is None else lane.steps
+    body = step.body if outcome == "do" else ()
+    steps = body if lane is None else lane.steps
     found: dict[str, None] = {}
     for inner in _walk(steps):
         spec = registry.actions.get(inner.kind)
