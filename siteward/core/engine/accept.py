@@ -135,9 +135,11 @@ class Acceptance:
         if isinstance(met, Decided):
             return met
         key = bounds.one_key(met.limits.scope, met.position.presence)
+        # In this order: a run that starts between the two reads is then seen as alive, and not only by the cooldown that it started.
+        counted = await self._counters(plan.workflow_id, key, bounds.hour_of(self._parts.clock.now()))
         alive = await self._alive(plan.workflow_id, key)
         if alive is None:
-            return await self._admit(met, key)
+            return self._admit(met, key, counted)
         waiting = position_from_json(rows.load(alive["position"])).presence
         again = bounds.against_waiting(waiting, met.position.presence) is bounds.Repeat.SEEN_AGAIN
         if again:
@@ -183,10 +185,9 @@ class Acceptance:
         found = await self._parts.store.read(query)
         return found[0] if found else None
 
-    async def _admit(self, met: Met, key: str) -> Decided:
-        workflow_id, now = met.plan.workflow_id, self._parts.clock.now()
-        cools, used, said = await self._counters(workflow_id, key, bounds.hour_of(now))
-        refusal = bounds.admit(met.limits, now=now, cools_until=cools, runs_this_hour=used)
+    def _admit(self, met: Met, key: str, counted: tuple[float | None, int, bool]) -> Decided:
+        cools, used, said = counted
+        refusal = bounds.admit(met.limits, now=self._parts.clock.now(), cools_until=cools, runs_this_hour=used)
         if refusal is Refusal.PER_HOUR:
             capped = self._capped(met, said)
             if met.plan.asks:

@@ -46,6 +46,8 @@ def record_ops(parts: Parts, run: Run, path: str, trail: Trail, records: Iterabl
         new_id = parts.ids.new()
         ops.append(rows.new_record(new_id, Record(record.kind, values), {}))
         if record.kind != "log":
+            if record.kind == "alert":
+                ops.append(rows.new_event(_alert_event(run, new_id, values, trail, parts.clock.now()), now))
             ops.append(
                 rows.publish("alert.raised", {"id": new_id, "kind": record.kind, "run": run.id}, run.event.camera, now)
             )

@@ -307,7 +307,8 @@ def new_record(record_id: str, record: Record, about: Mapping[str, JSON]) -> Op:
         )
     row = {name: values.get(name) for name in _ALERT_COLUMNS}
     row["attach"] = dump(values.get("attach") or [])
-    row["who"] = values["who"] if isinstance(values.get("who"), str | None) else dump(values["who"])
+    who = values.get("who")
+    row["who"] = who if isinstance(who, str | None) else dump(who)
     return Op(_ALERT, {"id": record_id, "kind": record.kind, **row})
 
 

@@ -20,12 +20,13 @@ from siteward.core.engine.commits import Commits
 from siteward.core.engine.guarded import call_step
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.position import WakeNote, position_from_json, position_to_json
-from siteward.core.engine.seam import Mode, Outcome, RunState, Wake, WakeKind
+from siteward.core.engine.records import engine_alert
+from siteward.core.engine.seam import Mode, Outcome, RunState, StepStatus, Wake, WakeKind
 from siteward.core.engine.third_party import run_third_party
 from siteward.core.engine.views import Run, ViewOfRun
 from siteward.core.errors import NotFound
 from siteward.core.events.event import Event
-from siteward.core.store.errors import CommitFailed, LostRace, StoreClosed, WriteRefused
+from siteward.core.store.errors import CommitFailed, LostRace, StoreClosed
 from siteward.core.store.schema import events, workflow_run_steps, workflow_runs
 
 _log = logging.getLogger(__name__)
@@ -70,9 +71,10 @@ class Runner:
         except CommitFailed:
             _log.warning("Run %s stops here until the database answers again.", run_id, exc_info=True)
             return False
-        except WriteRefused as error:
-            _log.exception("The database refused a step of run %s.", run_id)
-            return await self._fail_poisoned(run_id, error)
+        except Exception as error:  # noqa: BLE001 (said in the log and in an alert; the run ends)
+            # A run that breaks its driver would do so at every restart: it ends, and holds up nobody else.
+            _log.exception("Run %s cannot be driven.", run_id)
+            return await self._bury(run_id, f"run.broken: {type(error).__name__}: {error}")
         return True
 
     async def _claim(self, run_id: str) -> Claimed | None:
@@ -170,22 +172,25 @@ class Runner:
         fenced = {**row, "fence": row["fence"] + 1}
         await self._parts.store.submit(*end_run_ops(fenced, RunState.FAILED, error.sentence, self._parts.now()))
 
-    async def _fail_poisoned(self, run_id: str, error: WriteRefused) -> bool:
-        """A run whose own write is refused ends; it would be refused at every restart."""
-        found = await self._parts.store.read(select(workflow_runs).where(workflow_runs.c.id == run_id))
+    async def _bury(self, run_id: str, reason: str) -> bool:
+        """End a run that cannot go on, with an alert. Where it was acting, what came of that is unknown."""
+        parts = self._parts
+        found = await parts.store.read(select(workflow_runs).where(workflow_runs.c.id == run_id))
+        intents = select(workflow_run_steps).where(
+            workflow_run_steps.c.run_id == run_id, workflow_run_steps.c.status == StepStatus.INTENT
+        )
+        state = RunState.UNKNOWN if await parts.store.read(intents) else RunState.FAILED
         try:
             for row in found:
-                position = position_from_json(rows.load(row["position"]))
-                stopped = replace(position, frames=(), wake=None)
-                await self._parts.store.submit(
-                    rows.move_run(
-                        run_id,
-                        row["fence"],
-                        position_to_json(stopped),
-                        RunState.FAILED,
-                        error.sentence,
-                        self._parts.now(),
-                    )
+                stopped = replace(position_from_json(rows.load(row["position"])), frames=(), wake=None)
+                event, now = await self._event(row["event_id"]), parts.now()
+                told = {"run": run_id, "workflow": row["workflow_id"], "state": state, "reason": reason}
+                title = f"A run of {self._catalog.get(row['workflow_id']).name} broke"
+                await parts.store.submit(
+                    rows.move_run(run_id, row["fence"], position_to_json(stopped), state, reason, now),
+                    rows.end_waiting_step(run_id, StepStatus.UNKNOWN, now),
+                    *engine_alert(parts, title, reason, workflow_id=row["workflow_id"], event=event, run_id=run_id),
+                    rows.publish("run.ended", told, event.camera, now),
                 )
         except LostRace:
             _log.debug("Run %s ended meanwhile.", run_id)
