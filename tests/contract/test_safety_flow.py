@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from siteward.core.contract import safety, severity
-from siteward.core.contract.document import Document
+from siteward.core.contract.document import Document, Value
 from siteward.core.contract.flow import analyse
+from siteward.core.contract.flow_conditions import window_provenance
 from siteward.core.contract.flow_moves import moves_things
-from siteward.core.contract.flow_state import GrantKind
+from siteward.core.contract.flow_state import Grant, GrantKind, Label, Point
 from siteward.core.contract.registry import (
     ConditionSpec,
     Field,
@@ -247,3 +248,29 @@ def test_ai_s_own_word_raises_no_alert_above_medium(severity_asked: str, found: 
     assert severity.check(document(PLATE, LOOK, when_in(LISTED, alert)), REGISTRY) == []
     narrowed = document(PLATE, LOOK, when_in("site_mode: [disarmed]", alert))
     assert [p.code for p in severity.check(narrowed, REGISTRY)] == found
+
+
+def test_what_was_shown_under_a_name_is_not_shown_once_the_name_means_something_else() -> None:
+    seen = Grant(GrantKind.REPLY, ("then", 0), "then.0", "Yes", shown=frozenset({"item", "item.gate", "look.gate"}))
+    point = Point({"item": Label(Provenance.LITERAL)}).granted(seen)
+    (renamed,) = point.knowing({"item": Label(Provenance.AI)}).grants
+    assert renamed.shown == {"look.gate"}
+    (other,) = point.knowing({"second.reason": Label(Provenance.AI)}).grants
+    assert other.shown == {"item", "item.gate", "look.gate"}
+
+
+@pytest.mark.parametrize(
+    ("window", "provenance"),
+    [
+        ({"type": "plate.recognized.v1", "last": "1h"}, Provenance.SENSOR),
+        ({"type": "detect.person_in_zone", "last": "1h"}, Provenance.SENSOR),
+        ({"type": "alert", "last": "1h"}, Provenance.AI),
+        ({"type": "nobody.knows.v1", "last": "1h"}, Provenance.AI),
+        ({"type": ("plate.recognized.v1",), "last": "1h"}, Provenance.AI),
+        ({"last": "1h"}, Provenance.AI),
+    ],
+)
+def test_a_window_of_events_is_as_trusted_as_the_source_that_its_type_fixes(
+    window: dict[str, Value], provenance: Provenance
+) -> None:
+    assert window_provenance(window, REGISTRY) is provenance
