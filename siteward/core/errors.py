@@ -46,6 +46,12 @@ class ActionFailed(SitewardError):
     code = "action.failed"
 
 
+class TooLate(ActionFailed):
+    """What allowed a move ran out before it was sent. Nothing was sent."""
+
+    code = "effect.expired"
+
+
 class OutcomeUnknown(SitewardError):
     """An action may or may not have acted (the answer was lost). Never retried."""
 

@@ -28,6 +28,7 @@ from siteward.core.errors import (
     NotReady,
     OutcomeUnknown,
     SitewardError,
+    TooLate,
     UnknownRole,
     Unreachable,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "SitewardError",
     "StepKind",
     "ThirdPartyStep",
+    "TooLate",
     "ToolCall",
     "ToolMode",
     "Trigger",

@@ -16,6 +16,7 @@ from typing import Any, Final
 from siteward.core.contract.document import State, Step
 from siteward.core.contract.flow_moves import target_key
 from siteward.core.contract.registry import ActionSpec, Provenance, Repeat
+from siteward.core.engine.authority import time_left
 from siteward.core.engine.effects import Expire, Perform, Refuse, Situation, WouldHave, decide
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.position import authority_to_json
@@ -31,6 +32,7 @@ from siteward.core.errors import (
     NotReady,
     OutcomeUnknown,
     SitewardError,
+    TooLate,
     UnknownRole,
 )
 from siteward.core.plugins.objects import Action, ActionCall
@@ -111,6 +113,7 @@ class Acting:
         decided = self._decide(spec, acted.inputs, run)
         if not isinstance(decided, Perform):
             return _not_done(decided)
+        call = replace(call, send_by=self._send_by(spec, run, call, decided))
         if repeat is Repeat.ONCE:
             outcome = await self._perform(action, call, decided, NOT_MOVED)
         else:
@@ -137,6 +140,8 @@ class Acting:
         try:
             async with asyncio.timeout(ACTION_SECONDS):
                 came = await action.perform(call, self._parts.host)
+        except TooLate as error:
+            return Failed(error.code, error.sentence, StepStatus.EXPIRED)
         except clear as error:
             return Failed(error.code, error.sentence)
         except SitewardError as error:
@@ -175,6 +180,15 @@ class Acting:
                 allowed_lists=allowed.get(target, frozenset()),
             ),
         )
+
+    def _send_by(self, spec: ActionSpec, run: Run, call: ActionCall, decided: Perform) -> float | None:
+        """Until when, by the clock that counts sleep, what allows this move allows it."""
+        if decided.authority is None:
+            return None
+        parts = self._parts
+        fresh_for = timedelta(seconds=parts.site.fresh_for(target_key(spec, call.arguments) or spec.name))
+        boot = parts.clock.since_boot()
+        return boot + time_left(decided.authority, run.event, parts.clock.now(), boot, fresh_for).total_seconds()
 
     def _call(self, run: Run, step: Step, path: str, inputs: Mapping[str, Labelled], key: str) -> ActionCall:
         return ActionCall(

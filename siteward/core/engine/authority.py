@@ -86,6 +86,13 @@ def check_move(
     return Allowed(fresh[-1])
 
 
+def time_left(
+    authority: Authority, event: Event, now: datetime, boot: float | None, fresh_for: timedelta
+) -> timedelta:
+    """For how long an authority still allows a move: what is sent by a slow way is checked against it last of all."""
+    return fresh_for - _age(authority, event, now, boot)
+
+
 def _stands(authority: Authority, overruled: bool, ai: bool, event: Event) -> bool:
     if authority.kind in PERSONS:
         return not overruled

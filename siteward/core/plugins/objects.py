@@ -140,7 +140,9 @@ class Host(Protocol):
 @dataclass(frozen=True, slots=True)
 class ActionCall:
     """One action to perform, arguments resolved. `key` is the idempotency key (the same on every retry of this step). `workflow` is the
-    workflow's name for people; an event that the action causes carries `workflow_id` as its `caused_by`, and this `chain`."""
+    workflow's name for people; an event that the action causes carries `workflow_id` as its `caused_by`, and this `chain`.
+    `send_by` is the latest `since_boot()` of the clock at which a move may be sent: its authority has run out after that. Whoever
+    moves a thing looks at it last of all, since reading a state first takes time, and a process may have been stopped."""
 
     action: str
     arguments: Mapping[str, JSON]
@@ -152,6 +154,7 @@ class ActionCall:
     chain: int
     event: Event
     workflow_id: str = ""
+    send_by: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """One move of a gate: read, send once, read back, and say only what is known.
 
-Nothing is ever sent twice. `ActionFailed` means that it is known that nothing moved: nothing was sent, or the relay refused.
+Nothing is ever sent twice, and nothing after `send_by`. `ActionFailed` means that it is known that nothing moved: nothing was sent, or the relay refused.
 `OutcomeUnknown` means that a command may have been carried out. A lost answer is settled where the relay tells the key of its last command.
 """
 
@@ -21,6 +21,7 @@ from siteward.sdk import (
     OutcomeUnknown,
     Provenance,
     SitewardError,
+    TooLate,
     Unreachable,
 )
 
@@ -68,6 +69,11 @@ async def _before(relay: Relay, host: Host) -> Reading:
 
 async def _send(relay: Relay, call: ActionCall, host: Host, wanted: str) -> None:
     """Send the command once. Returns where the relay took it, or is known to have carried it out."""
+    if call.send_by is not None and host.clock.since_boot() > call.send_by:
+        raise TooLate(
+            f"Nothing was sent to the gate {relay.gate}: what allowed it ran out before its relay had told its state.",
+            where=relay.gate,
+        )
     url = relay.open_url if wanted == OPEN else relay.close_url
     headers = {"X-Siteward-Correlation-Id": call.correlation_id, "X-Siteward-Chain": str(call.chain)}
     try:

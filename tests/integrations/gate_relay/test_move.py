@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from siteward.core.errors import ActionFailed, NotReady, OutcomeUnknown, UnknownRole, Unreachable
+from siteward.core.errors import ActionFailed, NotReady, OutcomeUnknown, TooLate, UnknownRole, Unreachable
 from siteward.core.plugins.objects import GateSettings
 from siteward.integrations.gate_relay.move import close_gate, open_gate
 from siteward.integrations.gate_relay.relay import read_state
@@ -33,11 +33,14 @@ class Relay:
     headers: list[dict[str, str]] = field(default_factory=list)
     key: str | None = None
     pending: tuple[int, str] | None = None
+    asked: Callable[[], Awaitable[None]] | None = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         if self.dead:
             return self._cut(request)
         if request.method == "GET":
+            if self.asked is not None:
+                await self.asked()
             return self._tell()
         self.headers.append(dict(request.headers))
         if self.dies == "before acting":
@@ -190,6 +193,18 @@ async def test_the_key_of_another_command_settles_nothing() -> None:
     async with site_with(relay) as host:
         with pytest.raises(OutcomeUnknown):
             await open_gate(OPEN, host)
+
+
+async def test_a_move_whose_authority_ran_out_while_the_relay_was_asked_is_not_sent() -> None:
+    relay = Relay()
+
+    async with site_with(relay) as host:
+        at = host.clock.since_boot()
+        relay.asked = lambda: host.clock.advance(3)
+        with pytest.raises(TooLate, match="Nothing was sent to the gate main_gate"):
+            await open_gate(replace(OPEN, send_by=at + 2), host)
+        assert relay.headers == []
+        assert (await open_gate(replace(OPEN, send_by=at + 6), host))["state"] == "open"
 
 
 async def test_a_gate_that_never_gets_there_is_unknown() -> None:
