@@ -4,7 +4,7 @@ It imports nothing else of the project and runs alone; apps reach it as `sitewar
 """
 
 from .client import Capabilities, ChatResult, Image, LLMClient, ModelDown, ToolCall
-from .confidence import Band, Calibration, Case, Tables
+from .confidence import Band, Calibration, Case, Tables, fact_of
 from .decision import UNSURE, ConfidenceSource, Decision, DecisionSpec, Rule, Uncalibrated, UnsureReason
 from .fields import FieldType, Malformed
 from .limits import Budget, Limits, Usage
@@ -50,6 +50,7 @@ __all__ = [
     "UnsureReason",
     "Usage",
     "effective_mode",
+    "fact_of",
     "replay_look",
     "run_look",
     "spec_of",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .confidence import MAJORITY_DRAWS, Tables, score_of, tally, unknown_citations
+from .confidence import MAJORITY_DRAWS, Tables, fact_of, score_of, tally, unknown_citations
 from .decision import UNSURE, ConfidenceSource, Decision, DecisionSpec, Reading, Uncalibrated, UnsureReason
 from .fields import Malformed
 from .trace import RowKind, TraceRow
@@ -43,7 +43,7 @@ def conclude(spec: DecisionSpec, rows: Sequence[TraceRow], tables: Tables, *, de
     row, reading = for_it[0]
     cited = {one.id for one, _ in for_it}
     marked = tuple(one.cited() if one.id in cited else one for one in rows)
-    measured = _measure(reading, row, votes.share, len(drawn), tables, deterministic)
+    measured = _measure(spec, reading, row, votes.share, len(drawn), tables, deterministic)
     return Conclusion(_decide(spec, reading, measured, marked), marked)
 
 
@@ -79,14 +79,16 @@ def _split(reading: Reading, share: float, draws: int) -> Decision:
 
 
 def _measure(
-    reading: Reading, row: TraceRow, share: float, draws: int, tables: Tables, deterministic: bool
+    spec: DecisionSpec, reading: Reading, row: TraceRow, share: float, draws: int, tables: Tables, deterministic: bool
 ) -> _Measured:
     table = tables.step
     if deterministic:
         raw = score_of(row.scores, reading.read)
         precision = table.precision(reading.decision, raw) if raw is not None else None
         if precision is None:
-            precision = tables.of_facts(reading.fields, row.scores or {}, reading.read)
+            asked = [name for name in reading.read if name in spec.fields]
+            facts = {name: fact_of(spec.fields[name], reading.fields[name]) for name in asked}
+            precision = tables.of_facts(facts, row.scores or {})
         return _Measured(precision, ConfidenceSource.SCORE, raw, precision is not None)
     if draws < MAJORITY_DRAWS:
         precision = table.precision(reading.decision, None)

@@ -15,12 +15,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from .fields import FieldSpec, FieldValue
+
 BANDS = (0.35, 0.5, 0.65, 0.8)
 """Upper edges of the confidence bands, the last one open; narrow where detectors of this kind put most of their scores."""
 PRIOR_WEIGHT = 2.0
 """How many cases the option's overall precision counts for in each of its bands."""
 MAJORITY_DRAWS = 3
 """Fewer draws than this show no agreement: one draw always agrees with itself."""
+
+SOMETHING, NOTHING = "something", "nothing"
+"""What is counted of an open field."""
 
 _CITATION = re.compile(r"\[(r\d+)\]")
 
@@ -112,12 +117,12 @@ class Tables:
     step: Calibration = field(default_factory=Calibration)
     facts: Mapping[str, Calibration] = field(default_factory=lambda: MappingProxyType({}))
 
-    def of_facts(self, values: Mapping[str, object], scores: Mapping[str, float], read: Sequence[str]) -> float | None:
-        """The precision of the weakest fact that decided; None where one of them was never marked or has no score."""
+    def of_facts(self, values: Mapping[str, str], scores: Mapping[str, float]) -> float | None:
+        """The precision of the weakest fact that decided (`values`: field to its fact in words); None where one was never marked or has no score."""
         found: list[float] = []
-        for name in read:
+        for name, value in values.items():
             table, score = self.facts.get(name), scores.get(name)
-            precision = None if table is None or score is None else table.precision(str(values.get(name)), score)
+            precision = None if table is None or score is None else table.precision(value, score)
             if precision is None:
                 return None
             found.append(precision)
@@ -129,6 +134,11 @@ class Tables:
         step = Calibration.from_json(model["steps"].get(spec_digest, {}))
         facts = {name: Calibration.from_json(table) for name, table in model["facts"].items()}
         return cls(step, MappingProxyType(facts))
+
+
+def fact_of(spec: FieldSpec, value: FieldValue) -> str:
+    """A field's value as a fact that can be counted: the option, or for an open field whether there is anything."""
+    return str(value) if isinstance(spec, tuple) or isinstance(value, bool) else SOMETHING if value else NOTHING
 
 
 def band_of(raw: float) -> int:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from siteward.core.agent import Calibration, Case, Tables
+from siteward.core.agent import Calibration, Case, Tables, fact_of
 from siteward.core.errors import ConfigurationInvalid
 
 from .cases import CaseSet
 from .run import Evaluation, fact_is_right, group
 
 VERSION = 1
+_COUNTS = re.compile(r"\[\s*\[[\d\s,\[\]]*\]\s*\]")
 
 
 def file_of(cases: CaseSet) -> Path:
@@ -31,7 +33,8 @@ def tables_of(evaluation: Evaluation) -> Tables:
         for name, value in answer.fields.items():
             right = fact_is_right(case, name, value)
             if right is not None and name in answer.scores:
-                facts.setdefault(name, []).append(Case(str(value), answer.scores[name], right))
+                fact = fact_of(evaluation.case_set.step.spec.fields[name], value)
+                facts.setdefault(name, []).append(Case(fact, answer.scores[name], right))
     return Tables(step, {name: Calibration.of(marked) for name, marked in facts.items()})
 
 
@@ -49,7 +52,7 @@ def write_tables(evaluation: Evaluation) -> Path:
     }
     data = {"version": VERSION, "case_set": evaluation.case_set.name, "models": dict(sorted(models.items()))}
     partial = file.with_name(f".{file.name}.partial")
-    partial.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    partial.write_text(_short(json.dumps(data, indent=1)) + "\n", encoding="utf-8")
     os.replace(partial, file)
     return file
 
@@ -63,6 +66,11 @@ def read_tables(cases: CaseSet, model_digest: str) -> Tables:
         return Tables.from_json(model, cases.step.spec.digest())
     except (KeyError, TypeError, ValueError) as error:
         raise _broken(file_of(cases)) from error
+
+
+def _short(text: str) -> str:
+    """The same JSON with the bands of an option on one line."""
+    return _COUNTS.sub(lambda found: " ".join(found[0].split()).replace("[ ", "[").replace(" ]", "]"), text)
 
 
 def _read(file: Path) -> Mapping[str, Any]:

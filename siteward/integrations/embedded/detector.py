@@ -45,6 +45,11 @@ class Found:
         """Pixels of the box."""
         return max(0.0, self.right - self.left) * max(0.0, self.bottom - self.top)
 
+    @property
+    def shorter(self) -> float:
+        """Pixels of the box's shorter side."""
+        return max(0.0, min(self.right - self.left, self.bottom - self.top))
+
 
 @dataclass(frozen=True, slots=True)
 class Raw:

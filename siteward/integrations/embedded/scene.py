@@ -25,8 +25,10 @@ CANDIDATE = 0.4
 """The score from which a vehicle in the whole picture is worth a close look."""
 FILLS = 0.5
 """A vehicle that takes up at least this share of the picture fills it: the picture is its own close look."""
-LEAST = 0.03
+LEAST = 0.005
 """A vehicle below this share of the picture is not what it shows."""
+LEAST_PIXELS = 32
+"""A box with a shorter side has nothing more to show from close."""
 IN_FRONT = 3.0
 """A person whose box is so many times a vehicle's stands in front of it: the vehicle is background."""
 MARGIN = 0.2
@@ -127,6 +129,7 @@ class Eyes:
         scores["text_seen"] = min((score for _, score in lines), default=1.0)
         plate = plate_in(lines)
         if plate is None:
+            facts["plate_text"] = ""  # looked for and not there; null would say that nobody looked
             return " No plate was read."
         facts["plate_text"], scores["plate_text"] = plate
         return f" Plate read: {plate[0]} ({plate[1]:.2f})."
@@ -137,7 +140,7 @@ def _part(found: list[Found], picture: Pixels) -> tuple[int, int, int, int] | No
     height, width = picture.shape[:2]
     person = max((one.area for one in found if one.label == "person"), default=0.0)
     least = max(LEAST * width * height, person / IN_FRONT)
-    vehicles = [one for one in found if one.label in _KINDS and one.area >= least]
+    vehicles = [one for one in found if one.label in _KINDS and one.area >= least and one.shorter >= LEAST_PIXELS]
     if not vehicles:
         return None
     main = max(vehicles, key=lambda one: one.score * one.area**0.5)

@@ -20,4 +20,5 @@ VOCABULARY: Final[Mapping[str, tuple[str, ...] | str]] = MappingProxyType(
         "tags": "list",
     }
 )
-"""Field to its options, or to its open type. `plate_text` and `text_seen` are null where no reader is installed: not measured is not none."""
+"""Field to its options, or to its open type. `plate_text` and `text_seen` are null where no reader is installed, and empty where
+it found nothing: not measured is not none."""
