@@ -7,6 +7,7 @@ import pytest
 from siteward.core.contract import explain, validate
 from siteward.core.contract.blueprint import instantiate
 from siteward.core.contract.blueprint_instance import Checked, check_file
+from siteward.core.contract.blueprint_selectors import as_value
 from siteward.core.contract.manifest_data import shipped_registry
 from siteward.core.contract.problems import Severity
 
@@ -131,3 +132,16 @@ def test_a_directive_gives_the_tag_no_second_meaning() -> None:
 
 def errors_of(text: str) -> set[str]:
     return {one.code for one in validate(text, shipped_registry()).problems if one.severity is Severity.ERROR}
+
+
+@pytest.mark.parametrize("gate", ["main_gate", "{look.gate}", "a b", "{", "cam-0012", "12345678", ""])
+def test_the_made_text_is_judged_as_the_blueprint_is_with_its_values_in_place(gate: str) -> None:
+    values = {"message": "Open?", "gate": gate, "refused": [{"log": "x"}]}
+    given = {name: as_value(value) for name, value in values.items()}
+    made = instantiate(blueprint(ASK, **ASK_INPUTS), values)
+    assert made.text is not None
+    in_place = validate(blueprint(ASK, **ASK_INPUTS), shipped_registry(), resolve=given.__getitem__)
+    by_text = validate(made.text, shipped_registry())
+    assert [(one.code, one.path, one.message) for one in by_text.problems] == [
+        (one.code, one.path, one.message) for one in in_place.problems
+    ]

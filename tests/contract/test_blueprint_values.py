@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siteward.core.contract.blueprint import instantiate, read_blueprint
+from siteward.core.contract.blueprint import Own, instantiate, read_blueprint
 from siteward.core.contract.blueprint_selectors import as_value
 from siteward.core.contract.document import Value
 from siteward.core.contract.notes import Notes
@@ -57,7 +57,7 @@ def written(body: list[tuple[str, str]]) -> str:
 def same(one: Value, other: Value) -> bool:
     """Equal, and of equal types everywhere (1, 1.0 and true are three values; so are 0.0 and -0.0)."""
     if isinstance(one, Mapping):
-        return isinstance(other, Mapping) and list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+        return isinstance(other, Mapping) and sorted(one) == sorted(other) and all(same(one[key], other[key]) for key in one)
     if isinstance(one, tuple):
         return isinstance(other, tuple) and len(one) == len(other) and all(map(same, one, other))
     return type(one) is type(other) and repr(one) == repr(other)
@@ -105,6 +105,31 @@ def test_a_hostile_text_stays_one_text(context: str, value: str) -> None:
     assert same(tree_of(made.text), tree_of(text, {"a": "A", "b": "B", "c": value}))
     pieces = literal_pieces(text)
     assert made.text.startswith(pieces[0]) and made.text.endswith(pieces[-1])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "name: N\nthen: []\n",
+        "then: []\n",
+        "name:\nthen: []\n",
+        "name: >-\n  a\n  b\nthen: []\n",
+        "then: []\nname: N",
+        "name: 'N' # c\nthen: []\n",
+        'then: []\nname: "a\n  b"\n',
+    ],
+)
+def test_an_instances_own_words_are_texts_whatever_they_hold(body: str) -> None:
+    for text in filter(None, HOSTILE):
+        made = instantiate("blueprint: { name: B, domain: workflow }\n" + body, {}, own=Own(text, text))
+        assert made.text is not None
+        assert same(tree_of(made.text), as_value({**_mapping(body), "name": text, "description": text})), made.text
+
+
+def _mapping(body: str) -> dict[str, Value]:
+    read = tree_of(body)
+    assert isinstance(read, Mapping)
+    return dict(read)
 
 
 @settings(max_examples=150, deadline=None)
