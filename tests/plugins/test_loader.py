@@ -132,7 +132,7 @@ BAD: dict[str, tuple[Found, LoadState, str]] = {
         ), LoadState.FAILED, "actions: gate.open has moves no, and its manifest says yes",
     ),
     "takes a name that is taken": (
-        found("bad", ACTS.replace("{0}.act", "log"), module_with), LoadState.FAILED, "bad defines log under actions",
+        found("bad", ACTS.replace("{0}.act", "log"), module_with), LoadState.FAILED, "`log` is none of bad's names",
     ),
     "needs a later host": (
         found("bad", GOOD + "siteward: '>=99'\n", module_with), LoadState.FAILED, "works with Siteward >=99",
@@ -392,6 +392,24 @@ async def test_a_set_up_that_hangs_holds_up_nobody() -> None:
     assert record_of(loaded, "bad").state is LoadState.NEEDS_ATTENTION
     assert "bad was not set up within 0.02 seconds" in record_of(loaded, "bad").sentence
     assert loaded.actions.keys() == {"last.act"}
+
+
+async def test_a_set_up_that_is_cut_short_lets_go_of_what_it_took() -> None:
+    ended: list[str] = []
+    begun = asyncio.Event()
+
+    async def hang(entry: Entry) -> None:
+        entry.exits.callback(ended.append, entry.domain)
+        begun.set()
+        await asyncio.Event().wait()
+
+    setup = SetUp(HostInMemory())
+    task = asyncio.create_task(setup.start(await loaded_with(good("one", siteward_setup=setting_up(hang))), {}))
+    await begun.wait()
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    assert ended == ["one"]
 
 
 async def test_what_depends_on_a_failed_one_goes_with_it() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from siteward.core.contract.manifest_data import ManifestConflict, registry_from_manifests, shipped_manifests
 from siteward.core.contract.registry import FieldType, Moves, Provenance, Repeat, ToolMode
-from siteward.core.plugins.discovery import find_shipped
+from siteward.core.plugins.discovery import Source, find_shipped
 from siteward.core.plugins.manifest import ManifestInvalid, read_manifest
 
 HEAD = "domain: greeter\nname: Greeter\nversion: 1.0.0\n"
@@ -72,6 +72,12 @@ def test_a_whole_manifest_is_read() -> None:
         (HEAD + "provides:\n  triggers:\n    - { name: greeter.came, provenance: sensor, gives: { who: { type: text, provenance: ai, authorises: true } } }\n", 6, "cannot authorise"),
         (HEAD + "provides:\n  step_kinds:\n    - { name: greeter.act, repeat: once }\n", 6, "one of rerun"),
         (HEAD + "name: Again\n", 4, "stands twice"),
+        (HEAD + ACTION.replace("greeter.greet", "greet"), 6, "write greeter.greet"),
+        (HEAD + ACTION.replace("greeter.greet", "gate.open"), 6, "write greeter.open, or provide the skill"),
+        (HEAD + "provides:\n  gates:\n    - name: north\n", 6, "write greeter"),
+        (HEAD + "provides:\n  alert_sources:\n    - { name: detector, provenance: sensor }\n", 6, "write app:greeter"),
+        (HEAD + "skills:\n  ai_modes:\n    - name: dream\n", 4, "Only the host has a vocabulary"),
+        (HEAD + "provides:\n  events:\n    - { name: greeter.came, provenance: sensor }\n", 6, "an event type has three parts"),
         ("domain: [greeter\n", 2, ""),
         (b"domain: \xff\n", 1, ""),
         ("", 1, ""),
@@ -103,7 +109,7 @@ def test_a_domain_is_what_its_folder_is_called() -> None:
 
 
 def test_the_checked_manifests_are_those_that_the_registry_is_made_from() -> None:
-    checked = [read_manifest(one.read(), one.where).data for one in find_shipped()]
+    checked = [read_manifest(one.read(), one.where, host=one.source is Source.HOST).data for one in find_shipped()]
     assert checked == list(shipped_manifests())
 
 

@@ -10,7 +10,7 @@ import pytest
 from siteward.core.contract.manifest_data import shipped_registry
 from siteward.core.contract.registry import Moves, Provenance, Repeat, ToolMode
 from siteward.core.plugins import hookspecs
-from siteward.core.plugins.discovery import find_shipped
+from siteward.core.plugins.discovery import Source, find_shipped
 from siteward.core.plugins.loader import load_shipped
 from siteward.core.plugins.manifest import read_manifest
 from siteward.core.plugins.registered import HOOK_OF, differences, register
@@ -27,7 +27,7 @@ def loaded() -> Loaded:
 @pytest.mark.parametrize("domain", sorted(FOUND))
 def test_a_shipped_manifest_equals_what_its_code_registers(domain: str, loaded: Loaded) -> None:
     found = FOUND[domain]
-    manifest = read_manifest(found.read(), found.where)
+    manifest = read_manifest(found.read(), found.where, host=found.source is Source.HOST)
     assert manifest.domain == domain
     record = loaded.record(domain)
     assert record is not None

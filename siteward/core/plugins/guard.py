@@ -6,6 +6,7 @@ import asyncio
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -57,7 +58,7 @@ async def attempt_in_thread(work: Callable[[], T], seconds: float) -> Worked[T] 
 
     def body() -> None:
         outcome = attempt(work)
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # the loop ended meanwhile: nobody waits for this any more
             loop.call_soon_threadsafe(settle, outcome)
 
     threading.Thread(target=body, name="integration", daemon=True).start()
@@ -79,6 +80,7 @@ async def attempt_async(work: Callable[[], Awaitable[T]], seconds: float) -> Wor
         done, _ = await asyncio.wait([task], timeout=seconds)
     except asyncio.CancelledError:
         task.cancel()
+        await asyncio.wait([task], timeout=GRACE_SECONDS)
         raise
     if done:
         return task.result()

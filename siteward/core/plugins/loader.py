@@ -108,9 +108,9 @@ class Loading:
             self._refused.append(LoadRecord(found.domain, found.source, LoadState.FAILED, sentence))
             return None
         self._records[found.domain] = LoadRecord(found.domain, found.source, LoadState.DISCOVERED)
-        domain = None if found.source is Source.HOST else found.domain
+        host = found.source is Source.HOST
         try:
-            return Candidate(found, read_manifest(found.read(), found.where, domain=domain))
+            return Candidate(found, read_manifest(found.read(), found.where, domain=found.domain, host=host))
         except SitewardError as error:
             self._note(found, LoadState.FAILED, error.sentence, where=error.where)
         except OSError as error:

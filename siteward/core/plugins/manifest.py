@@ -8,7 +8,7 @@ provide with `{name: gate.open, skill: true}`. The entries are described in `man
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from siteward.core.errors import ConfigurationInvalid
 from .manifest_entries import PROVIDES, SCOPES, known_keys, matching, one_of, text, texts
 
 IOT_CLASSES: Final = ("local_push", "local_polling", "cloud_push", "cloud_polling", "calculated", "assumed_state")
+_NAMED_AFTER_DOMAIN: Final = ("triggers", "conditions", "actions", "step_kinds", "models", "cameras", "lines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,11 @@ class ManifestInvalid(ConfigurationInvalid):
         self.problems = problems
 
 
-def read_manifest(given: bytes | str, file: str = "manifest.yaml", *, domain: str | None = None) -> Manifest:
-    """Check a manifest. `domain` is what its folder or entry point is called. Raises `ManifestInvalid` with every problem."""
+def read_manifest(
+    given: bytes | str, file: str = "manifest.yaml", *, domain: str | None = None, host: bool = False
+) -> Manifest:
+    """Check a manifest. `domain` is what its folder or entry point is called; `host` is true for the host's own, which alone have a vocabulary
+    and plain names. Raises `ManifestInvalid` with every problem."""
     notes = Notes()
     tree = read_tree(given, notes).tree
     if notes.has_errors:
@@ -89,9 +93,9 @@ def read_manifest(given: bytes | str, file: str = "manifest.yaml", *, domain: st
     except vol.MultipleInvalid as error:
         problems = [_problem(one, tree) for one in error.errors]
         raise ManifestInvalid(file, tuple(sorted(problems, key=_by_place))) from error
-    if domain is not None and data["domain"] != domain:
-        sentence = f"The domain is {data['domain']}, and the folder or entry point is called {domain}; give both the same name."
-        raise ManifestInvalid(file, (ManifestProblem(sentence, ("domain",), _place(tree, ("domain",))),))
+    if strange := [*_foreign_domain(data, domain), *([] if host else _foreign_names(data))]:
+        problems = [ManifestProblem(sentence, path, _place(tree, path)) for sentence, path in strange]
+        raise ManifestInvalid(file, tuple(sorted(problems, key=_by_place)))
     return _manifest(data)
 
 
@@ -110,6 +114,34 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
         egress=tuple(data.get("egress", ())),
         data=data,
     )
+
+
+def _foreign_domain(data: Mapping[str, Any], domain: str | None) -> Iterator[tuple[str, Path]]:
+    if domain is not None and data["domain"] != domain:
+        yield (
+            f"The domain is {data['domain']}, and the folder or entry point is called {domain}; give both the same name.",
+            ("domain",),
+        )
+
+
+def _foreign_names(data: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
+    """An integration names its own things after itself, so that a file shows where they come from and no two can clash."""
+    domain = data["domain"]
+    if "skills" in data:
+        yield "Only the host has a vocabulary: define this under `provides`.", ("skills",)
+    for kind in _NAMED_AFTER_DOMAIN:
+        for index, entry in enumerate(data.get("provides", {}).get(kind, ())):
+            if not entry.get("skill") and not entry["name"].startswith(f"{domain}."):
+                yield (
+                    f"`{entry['name']}` is none of {domain}'s names: write {domain}.{entry['name'].rpartition('.')[2]}, or provide the "
+                    "skill with `skill: true`.",
+                    ("provides", kind, index, "name"),
+                )
+    # A gate's driver is looked up by its integration, and an integration answers for its own alerts only.
+    for kind, own in (("gates", domain), ("alert_sources", f"app:{domain}")):
+        for index, entry in enumerate(data.get("provides", {}).get(kind, ())):
+            if entry["name"] != own:
+                yield f"`{entry['name']}` is none of {domain}'s names: write {own}.", ("provides", kind, index, "name")
 
 
 def _problem(error: vol.Invalid, tree: Node) -> ManifestProblem:

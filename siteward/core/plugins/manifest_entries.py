@@ -61,6 +61,9 @@ NAME: Final = matching(
     r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*(\.v[0-9]+)?",
     "a name is small letters, digits and _, with dots between its parts",
 )
+EVENT: Final = matching(
+    r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*\.v[0-9]+", "an event type has three parts, such as plate.recognized.v1"
+)
 KEY: Final = matching(r"[a-z][a-z0-9_]*", "a name of a field is small letters, digits and _, and begins with a letter")
 _NUMBER: Final = vol.Any(int, float, msg="a number is expected")
 
@@ -165,7 +168,7 @@ _KINDS: Final[Mapping[str, tuple[dict[Any, Any], Check | None]]] = {
         {**_COMMON, **_PROVENANCE, **_FIELDS, **_GIVES, vol.Optional("open_payload"): bool},
         _authorises_with_source,
     ),
-    "events": ({**_COMMON, **_PROVENANCE, **_GIVES}, _authorises_with_source),
+    "events": ({**_COMMON, vol.Required("name"): EVENT, **_PROVENANCE, **_GIVES}, _authorises_with_source),
     "conditions": ({**_COMMON, **_FIELDS, **_SHORTHAND, vol.Optional("ai"): bool}, _names_own_fields),
     "actions": (
         {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
@@ -38,7 +39,11 @@ class SetUp:
             if domain not in loaded.integrations or not integration.registered.implements("siteward_setup"):
                 continue
             entry = Entry(domain, settings.get(domain, {}))
-            failure = await self._set_up(integration, entry, seconds)
+            try:
+                failure = await self._set_up(integration, entry, seconds)
+            except asyncio.CancelledError:  # the host ends before it was there: what it took already is let go
+                await self._close(entry)
+                raise
             if failure is None:
                 self._entries[domain] = (entry, integration)
                 continue
