@@ -28,7 +28,8 @@ from siteward.core.engine.seam import (
 )
 from siteward.core.engine.values import MissingValue, as_text, lookup, resolve, shown_by
 
-from .waiting import DEFAULT_TIMEOUT
+DEFAULT_TIMEOUT: Final = "5m"
+"""How long a question stays open where the file does not say."""
 
 NO_ANSWER: Final = "no_answer"
 ESCALATE: Final = "escalate"

@@ -16,7 +16,6 @@ from siteward.core.engine.windows import event_window
 from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
 
-DEFAULT_NAME: Final = "item"
 CAMERAS: Final = ("role", "group")
 LIST: Final = "list"
 
@@ -34,7 +33,7 @@ class ForEachStep:
         read = ai_names(names_read(source), lambda name: label_of(name, run.values))
         # A person who was shown the very list that is gone over keeps their word, so the names are said instead.
         ai = not read and (any(item.provenance is Provenance.AI for item in items) or _window_of_ai(source, run))
-        return Iterate(items, str(step.settings.get("as") or DEFAULT_NAME), ai=ai, ai_read=read)
+        return Iterate(items, str(step.settings["as"]), ai=ai, ai_read=read)
 
     async def resume(self, step: Step, run: RunView, wake: Wake) -> Outcome:
         return await self.start(step, run)

@@ -34,9 +34,6 @@ from siteward.core.plugins.objects import Trigger
 SKIPPED_OVER: Final = 10
 """Outside On a longer wait, in seconds, is skipped."""
 
-DEFAULT_TIMEOUT: Final = "5m"
-"""How long `wait_for` and `ask_person` wait where the file does not say."""
-
 HAPPENED: Final = "happened"
 NOT_HAPPENED: Final = "not_happened"
 
@@ -71,7 +68,7 @@ class WaitForStep:
             if trigger is None:
                 return Failed("skill.missing", f"Nobody provides {use.name}, for which this step waits.")
             types.update(dict.fromkeys(trigger.event_types(use.settings)))
-        timeout = parse_duration(str(step.settings.get("timeout") or DEFAULT_TIMEOUT))
+        timeout = parse_duration(str(step.settings["timeout"]))
         due = run.clock.now() + timedelta(seconds=timeout)
         return Park((NewWait("wait_for", due, event_types=tuple(types)),), result={"until": due.isoformat()})
 

@@ -21,7 +21,8 @@ from siteward.core.engine.effects import (
     WouldHave,
     clamp_severity,
     decide,
-    repeat_of,
+    effective_repeat,
+    moves_now,
 )
 from siteward.core.engine.seam import Authority, Labelled, Mode, Trail
 from tests.steps.world import NOON, event, value
@@ -126,11 +127,9 @@ def test_a_message_to_an_approved_destination_only_tells_and_may_be_retried() ->
 
 def test_whatever_moves_is_once() -> None:
     for action in ACTIONS.values():
-        arguments = NORTH | TICKET
-        if action.moves is not Moves.NO:
-            assert repeat_of(action, arguments, frozenset()) is Repeat.ONCE
-        else:
-            assert repeat_of(action, arguments, frozenset()) is action.repeat
+        moves = moves_now(action, NORTH | TICKET, frozenset())
+        assert moves is (action.moves is not Moves.NO)
+        assert effective_repeat(action, moves=moves) is (Repeat.ONCE if moves else action.repeat)
 
 
 def test_an_argument_that_ai_chose_and_nobody_saw_is_refused() -> None:

@@ -112,6 +112,20 @@ then:
     assert len(house.outside.named("gate.open")) == 1
 
 
+@pytest.mark.parametrize(("came_with", "shown"), [(None, "taken-by-look"), ("of-the-event", "of-the-event")])
+async def test_the_guard_sees_what_the_model_saw(house: House, came_with: str | None, shown: str) -> None:
+    answering(house, AiAnswer("delivery", {"reason": "x", "confidence": 1.0}, picture="taken-by-look"))
+    await house.save(
+        VEHICLE
+        + "\nthen:"
+        + LOOK
+        + "  - ask_person: { who: role:guard, message: Well, replies: [Yes], timeout: 60s }\n"
+    )
+    await house.happens(house.vehicle(picture=came_with))
+    (question,) = await house.rows(workflow_approvals)
+    assert question["picture"] == shown
+
+
 AUTHORISED = (
     PLATE_READ
     + """

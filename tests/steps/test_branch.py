@@ -98,7 +98,7 @@ async def test_on_a_moving_lane_a_row_needs_a_person_behind_it() -> None:
 async def test_a_rule_that_reads_ai_says_what_it_read() -> None:
     world = World(values={"look.people": value(2, Provenance.AI), "plate": PLATE})
     found = await branch({"any": [{"value": {"of": "{look.people}", "at_least": 1}}]}, world=world)
-    assert (found.ai, found.ai_read) == (False, {"look.people"})
+    assert (found.ai, found.ai_read) == (False, frozenset({"look.people"}))
 
 
 async def test_a_count_of_ai_events_is_ais_word() -> None:

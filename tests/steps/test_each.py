@@ -32,7 +32,7 @@ SITE = Site(
 
 
 async def outcome(source: Any, **settings: Any) -> Outcome:
-    each = step("for_each", {"in": source, **settings})
+    each = step("for_each", {"in": source, "as": "item", **settings})
     return await host_steps()["for_each"].start(each, World(values=VALUES, site=SITE))
 
 
@@ -69,7 +69,7 @@ async def test_the_rows_of_a_list_with_their_columns() -> None:
 
 
 async def test_where_the_body_moves_a_row_needs_a_person_behind_it() -> None:
-    each = step("for_each", {"in": "list:expected"})
+    each = step("for_each", {"in": "list:expected", "as": "item"})
     site = replace(SITE, unconfirmed=frozenset({"C-X 1"}))
     for moves, gates in (({}, ["north", "south"]), ({"do": ("gate.open {item.gate}",)}, ["north"])):
         found = await host_steps()["for_each"].start(each, World(values=VALUES, site=site, moves=moves))
@@ -80,14 +80,14 @@ async def test_where_the_body_moves_a_row_needs_a_person_behind_it() -> None:
 async def test_a_list_that_ai_chose_is_ais() -> None:
     found = await items("list:{look.name}")
     assert {item.provenance for item in found.items} == {AI}
-    assert (found.ai, found.ai_read) == (False, {"look.name"})
+    assert (found.ai, found.ai_read) == (False, frozenset({"look.name"}))
 
 
 async def test_an_item_of_ais_list_is_ais() -> None:
     found = await items("{look.plates}")
     assert [item.value for item in found.items] == ["B-AB 123", "C-X 1"]
     assert {item.provenance for item in found.items} == {AI}
-    assert (found.ai, found.ai_read) == (False, {"look.plates"})
+    assert (found.ai, found.ai_read) == (False, frozenset({"look.plates"}))
 
 
 async def test_an_item_of_a_sensors_list_is_the_sensors() -> None:

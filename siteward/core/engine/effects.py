@@ -86,11 +86,6 @@ def moves_now(action: ActionSpec, arguments: Mapping[str, Labelled], tells: froz
     return moves_things(action, plain(arguments), tells)
 
 
-def repeat_of(action: ActionSpec, arguments: Mapping[str, Labelled], tells: frozenset[str]) -> Repeat:
-    """The repeat class under which the runner writes its intent and treats a crash."""
-    return effective_repeat(action, moves=moves_now(action, arguments, tells))
-
-
 def decide(action: ActionSpec, arguments: Mapping[str, Labelled], situation: Situation) -> Effect:
     """What becomes of this call now.
 

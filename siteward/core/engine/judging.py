@@ -115,7 +115,7 @@ async def _check(
 
 
 def _say(name: str, settings: Mapping[str, JSON]) -> str:
-    if list(settings) in ([name], [f"{name}s"]) or len(settings) == 1:
+    if len(settings) == 1:
         return f"{name} {as_text(next(iter(settings.values())))}"
     return f"{name} " + ", ".join(f"{key} {as_text(value)}" for key, value in settings.items())
 

@@ -56,7 +56,8 @@ class WakeNote:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A run between two steps. `verdict` and `reason` are set where its path stopped early; then only `always` is left."""
+    """A run between two steps. `verdict` and `reason` are set where its path stopped early; then only `always` is left. `given` are the
+    names that the trigger gave, `looked_at` the picture on which an AI step decided last (a media id)."""
 
     frames: tuple[Frame, ...]
     values: Mapping[str, Labelled] = field(default_factory=lambda: _NOTHING)
@@ -68,6 +69,7 @@ class Position:
     wake: WakeNote | None = None
     presence: Presence = _NOBODY
     given: frozenset[str] = frozenset()
+    looked_at: str | None = None
 
     def current(self, plan: Plan) -> tuple[Step, str] | None:
         """The step that runs now and its path in this run; None at the end."""
@@ -80,6 +82,8 @@ class Position:
         """The position after a step that ended well: into the lane of its outcome, or on to the next step."""
         here = replace(self, wake=None, seq=self.seq + 1, trail=trail_after(done, self.trail))
         here = here._knowing(_names_of(step, done, self.given))
+        if step.kind == "ai" and done.result.get("picture") is not None:
+            here = replace(here, looked_at=str(done.result["picture"]))
         key = f"{step.plan_path}/{done.outcome}"
         if done.outcome is not None and key in plan.lanes:
             outer = here.trail
@@ -217,6 +221,7 @@ def position_to_json(position: Position) -> dict[str, JSON]:
         "wake": None if position.wake is None else _wake_to_json(position.wake),
         "presence": [position.presence.camera, position.presence.plate, position.presence.track],
         "given": sorted(position.given),
+        "looked_at": position.looked_at,
     }
 
 
@@ -234,6 +239,7 @@ def position_from_json(row: Mapping[str, JSON]) -> Position:
         wake=None if wake is None else _wake_from_json(wake),
         presence=Presence(*row["presence"]),
         given=frozenset(row["given"]),
+        looked_at=row["looked_at"],
     )
 
 

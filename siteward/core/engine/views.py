@@ -48,10 +48,12 @@ class Run:
         return replace(self, position=position)
 
     def newest_event(self) -> Event:
-        """The event with the newest picture of it (a repeat may have brought one). Try and replay decide on the event's own."""
-        if self.picture is None or self.mode in (Mode.TRY, Mode.REPLAY):
+        """The event with the newest picture of it (a repeat may have brought one); where it came with none, the one that an AI step took
+        and decided on, so that a person is asked with what the model saw. Try and replay decide on the event's own."""
+        picture = self.picture or self.position.looked_at
+        if picture is None or self.mode in (Mode.TRY, Mode.REPLAY):
             return self.event
-        return replace(self.event, picture=self.picture)
+        return replace(self.event, picture=picture)
 
 
 class SiteAtNow:
