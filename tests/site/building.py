@@ -67,6 +67,7 @@ CONFIGURATION = SiteConfiguration(
         )
     },
     groups={"guard": ("gina",)},
+    roles={"zone": {"drive": ("zone-1",)}},
     destinations={"desk": DestinationConfiguration("desk", "https://desk.example/in", "webhook", ("text",), True)},
 )
 

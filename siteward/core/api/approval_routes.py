@@ -90,7 +90,13 @@ async def reply(call: Call) -> Answer:
     if call.body["reply"] not in {entry.reply for entry in approval.replies}:
         known = ", ".join(entry.reply for entry in approval.replies)
         raise Refused(422, f"{call.body['reply']} is none of the replies: {known}.", code="reply.unknown")
-    run = await call.host.engine.answer(approval.id, call.body["reply"], call.person.who, rehearsal=approval.rehearsal)
+    run = await call.host.engine.answer(
+        approval.id,
+        call.body["reply"],
+        call.person.who,
+        rehearsal=approval.rehearsal,
+        also=call.audited("approval.answer", reply=call.body["reply"]),
+    )
     now = as_approval(call.person, await approvals.get(call.person, approval.id))
     return Answer({"approval": now, "run_id": run})
 

@@ -10,6 +10,7 @@ from typing import Any
 from siteward.core.site.audit import Actor
 from siteward.core.site.permissions import Permission, Person
 from siteward.core.site.sessions import Session
+from siteward.core.store.writer import Op
 
 from .host import ApiHost
 from .shapes import Shape, record
@@ -41,6 +42,10 @@ class Call:
     def actor(self) -> Actor:
         """Who asks, as rows name them."""
         return Actor(self.person.who, self.address)
+
+    def audited(self, what: str, **after: Any) -> Callable[[str], tuple[Op, ...]]:
+        """The audit row of an act, for whoever commits the act: given the target's id, the rows to commit with it."""
+        return lambda target: (self.host.site.audit.row(self.actor, what, target, after=after),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ async def cancel(call: Call) -> Answer:
     row = await run_rows.row_of(call.host.site, call.person, call.path["id"])
     if row["state"] not in ("running", "waiting"):
         raise Refused(409, f"This run is over already: {row['state']}.", code="run.over")
-    await call.host.engine.cancel(row["id"], call.person.who)
+    await call.host.engine.cancel(row["id"], call.person.who, call.audited("run.cancel"))
     return Answer({})
 
 

@@ -52,7 +52,9 @@ async def create(call: Call) -> Answer:
     """Save a new workflow, in Test."""
     report = await judge(call.host, call.body["text"], call.person)
     refuse_unless_ok(report)
-    saved = await call.host.engine.save_workflow(call.body["text"], call.person.who)
+    saved = await call.host.engine.save_workflow(
+        call.body["text"], call.person.who, also=call.audited("workflow.save", version=1)
+    )
     return Answer({"id": saved.workflow_id, "version": saved.version, "problems": _told(report)}, status=201)
 
 
@@ -68,7 +70,9 @@ async def change(call: Call) -> Answer:
         require_admin_where_needed(call.person, report)
         require_admin_where_needed(call.person, await judge(call.host, row["text"], call.person))
     try:
-        saved = await call.host.engine.save_workflow(call.body["text"], call.person.who, row["id"], base)
+        saved = await call.host.engine.save_workflow(
+            call.body["text"], call.person.who, row["id"], base, also=call.audited("workflow.save", version=base + 1)
+        )
     except Conflict as error:
         newest = await workflow_rows.get(call.host.site, row["id"])
         raise _changed_meanwhile(base, newest["version"], newest["text"], call.body["text"]) from error
@@ -101,7 +105,9 @@ async def set_state(call: Call) -> Answer:
         report = await judge(call.host, row["text"], call.person)
         refuse_unless_ok(report)
         require_admin_where_needed(call.person, report)
-    await call.host.engine.set_state(row["id"], wanted, call.person.who)
+    await call.host.engine.set_state(
+        row["id"], wanted, call.person.who, call.audited("workflow.state", state=wanted.value, version=row["version"])
+    )
     return Answer({"state": wanted.value, "version": row["version"]})
 
 

@@ -15,6 +15,7 @@ from siteward.core.contract.document import State
 from siteward.core.contract.registry import Provenance
 from siteward.core.engine import rows
 from siteward.core.engine.accept import Acceptance
+from siteward.core.engine.also import Also, nothing_also
 from siteward.core.engine.catalog import Catalog
 from siteward.core.engine.crew import Crew
 from siteward.core.engine.parts import Parts
@@ -98,14 +99,21 @@ class Engine:
             self._matching.discard(event.id)
 
     async def answer(
-        self, approval_id: str, reply: str, by: str, *, rehearsal: bool = False, note: str | None = None
+        self,
+        approval_id: str,
+        reply: str,
+        by: str,
+        *,
+        rehearsal: bool = False,
+        note: str | None = None,
+        also: Also = nothing_also,
     ) -> str | None:
         """Record a person's reply; the first one wins. Returns the run that goes on with it (of a rehearsal, the run that shows what
         the reply would have done). Raises what `Waits.answer` raises."""
         if rehearsal:
             run_id: str | None = await self._rehearsals.answer(approval_id, reply, by)
         else:
-            run_id = await self._waits.answer(approval_id, reply, by, note)
+            run_id = await self._waits.answer(approval_id, reply, by, note, also)
         self._drive(() if run_id is None else (run_id,))
         return run_id
 
@@ -125,22 +133,23 @@ class Engine:
         workflow_id: str | None = None,
         base_version: int | None = None,
         blueprint: Mapping[str, JSON] | None = None,
+        also: Also = nothing_also,
     ) -> Saved:
         """Save a file (see `Versions.save`)."""
-        saved = await self._versions.save(text, by, workflow_id, base_version, blueprint)
+        saved = await self._versions.save(text, by, workflow_id, base_version, blueprint, also)
         await self._schedules.keep()
         self._poked.set()
         return saved
 
-    async def set_state(self, workflow_id: str, state: State, by: str) -> None:
+    async def set_state(self, workflow_id: str, state: State, by: str, also: Also = nothing_also) -> None:
         """Turn a workflow Off, to Test or On (see `Versions.set_state`)."""
-        await self._versions.set_state(workflow_id, state, by)
+        await self._versions.set_state(workflow_id, state, by, also)
         await self._schedules.keep()
         self._poked.set()
 
-    async def cancel(self, run_id: str, by: str) -> None:
+    async def cancel(self, run_id: str, by: str, also: Also = nothing_also) -> None:
         """End a run (see `Versions.cancel`)."""
-        await self._versions.cancel(run_id, by)
+        await self._versions.cancel(run_id, by, also)
 
     async def try_workflow(self, workflow_id: str, event_ids: Sequence[str]) -> list[dict[str, JSON]]:
         """Decide past events again, on their stored pictures and without effects (see `Rehearsals.try_events`)."""

@@ -13,6 +13,7 @@ from siteward.core.contract.document import Document, State
 from siteward.core.contract.problems import Report, Severity
 from siteward.core.engine import rows
 from siteward.core.engine.accept import end_run_ops
+from siteward.core.engine.also import Also, nothing_also
 from siteward.core.engine.catalog import Catalog, Workflow
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.plan import compile_plan
@@ -58,19 +59,20 @@ class Versions:
         workflow_id: str | None = None,
         base_version: int | None = None,
         blueprint: Mapping[str, JSON] | None = None,
+        also: Also = nothing_also,
     ) -> Saved:
         """Save a file as a new workflow (it starts in Test, whatever it says) or as the next version of one; runs under way finish on
-        theirs. Raises `WorkflowRefused`, `NotFound`, and `Conflict` where `base_version` is not the newest."""
+        theirs. `also` gives rows of the same transaction. Raises `WorkflowRefused`, `NotFound`, and `Conflict` where `base_version` is not the newest."""
         report = self._parts.validate(text, self._parts.skills.registry, self._parts.site.view(by))
         document = report.document
         if document is None or not report.ok:
             raise WorkflowRefused(report)
         if workflow_id is None:
-            return await self._first(text, by, document, report, blueprint)
-        return await self._next(text, by, document, report, workflow_id, base_version, blueprint)
+            return await self._first(text, by, document, report, blueprint, also)
+        return await self._next(text, by, document, report, workflow_id, base_version, blueprint, also)
 
     async def _first(
-        self, text: str, by: str, document: Document, report: Report, blueprint: Mapping[str, JSON] | None
+        self, text: str, by: str, document: Document, report: Report, blueprint: Mapping[str, JSON] | None, also: Also
     ) -> Saved:
         workflow_id, now = self._parts.ids.new(), self._parts.now()
         await self._parts.store.submit(
@@ -81,6 +83,7 @@ class Versions:
             ),
             _version(workflow_id, 1, text, by, now, blueprint),
             self._told(workflow_id, {"version": 1, "state": State.TEST}),
+            *also(workflow_id),
         )
         self._put(workflow_id, 1, document, State.TEST)
         return Saved(workflow_id, 1, report)
@@ -94,6 +97,7 @@ class Versions:
         workflow_id: str,
         base_version: int | None,
         blueprint: Mapping[str, JSON] | None,
+        also: Also,
     ) -> Saved:
         held, now = self._catalog.get(workflow_id), self._parts.now()
         base = held.version if base_version is None else base_version
@@ -107,6 +111,7 @@ class Versions:
                 ),
                 _version(workflow_id, base + 1, text, by, now, blueprint),
                 self._told(workflow_id, {"version": base + 1, "state": held.state}),
+                *also(workflow_id),
             )
         except LostRace:
             raise Conflict(
@@ -119,7 +124,7 @@ class Versions:
         plan = compile_plan(workflow_id, version, document)
         self._catalog.put(Workflow(workflow_id, document.name, state, version, plan))
 
-    async def set_state(self, workflow_id: str, state: State, by: str) -> None:
+    async def set_state(self, workflow_id: str, state: State, by: str, also: Also = nothing_also) -> None:
         """Turn a workflow Off, to Test or On. Off ends its runs, but for one that is just acting, which ends after that step. Raises
         `NotFound`, and `ConfigurationInvalid` where it needs attention and is to be turned On."""
         held = self._catalog.get(workflow_id)
@@ -137,6 +142,7 @@ class Versions:
                     expect=1,
                 ),
                 self._told(workflow_id, {"state": state, "by": by}),
+                *also(workflow_id),
             )
         except SitewardError:
             self._catalog.set_state(workflow_id, held.state)
@@ -146,12 +152,12 @@ class Versions:
             for row in await self._alive(workflow_runs.c.workflow_id == workflow_id):
                 await self._end(row, "workflow_off")
 
-    async def cancel(self, run_id: str, by: str) -> None:
+    async def cancel(self, run_id: str, by: str, also: Also = nothing_also) -> None:
         """End a run on a person's word. Raises `NotFound`, and `Conflict` where it has ended or is just acting."""
         found = await self._alive(workflow_runs.c.id == run_id)
         if not found:
             raise NotFound("There is no such run, or it has ended.", where=run_id)
-        if not await self._end(found[0], f"cancelled by {by.removeprefix('user:')}"):
+        if not await self._end(found[0], f"cancelled by {by.removeprefix('user:')}", also):
             raise Conflict("The run is just acting, or went on meanwhile: look at it again.", where=run_id)
 
     async def _alive(self, where: Any) -> list[dict[str, Any]]:
@@ -159,9 +165,11 @@ class Versions:
         query = select(workflow_runs).where(where, modes, workflow_runs.c.state.in_(rows.ALIVE))
         return list(await self._parts.store.read(query))
 
-    async def _end(self, row: Mapping[str, Any], reason: str) -> bool:
+    async def _end(self, row: Mapping[str, Any], reason: str, also: Also = nothing_also) -> bool:
         try:
-            await self._parts.store.submit(*end_run_ops(row, RunState.CANCELLED, reason, self._parts.now()))
+            await self._parts.store.submit(
+                *end_run_ops(row, RunState.CANCELLED, reason, self._parts.now()), *also(row["id"])
+            )
         except LostRace:
             # It is just acting, or went on: its driver sees the state at its next step.
             return False

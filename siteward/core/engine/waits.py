@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, and_, select
 
 from siteward.core.contract.document import TriggerUse
 from siteward.core.engine import rows
+from siteward.core.engine.also import Also, nothing_also
 from siteward.core.engine.catalog import Catalog
 from siteward.core.engine.matcher import fits
 from siteward.core.engine.parts import Parts
@@ -71,7 +72,9 @@ class Waits:
         return await self._wake(row["run_id"], note, tuple(ops))
 
     # -- a person replies ----------------------------------------------------------------------------------------------
-    async def answer(self, approval_id: str, reply: str, by: str, note: str | None = None) -> str | None:
+    async def answer(
+        self, approval_id: str, reply: str, by: str, note: str | None = None, also: Also = nothing_also
+    ) -> str | None:
         """Record a reply; the first one wins. `by` is `user:<name>`. Returns the run to drive, if it goes on.
 
         Raises `NotFound`, `NotAllowed`, `ConfigurationInvalid` (no such reply) and `AlreadyAnswered`.
@@ -84,6 +87,7 @@ class Waits:
                 _answered(approval_id, reply, by, now, boot, note),
                 _take_waits_of(approval["run_id"], approval["path"]),
                 self._closed(approval["run_id"], "answered", approval_id, reply, by, approval["camera"]),
+                *also(approval_id),
             )
         except LostRace:
             raise _already(await self.approval(approval_id)) from None
