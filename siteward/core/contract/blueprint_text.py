@@ -18,11 +18,8 @@ from .scalars import write_scalar
 from .tree import Node, NodeKind
 
 _LINE_BREAK: Final = re.compile("\r\n|\n|\r")
-_COMMENT: Final = r"#[^\n\r\x85\u2028\u2029]*"
-_LINE_END: Final = r"(?:\r\n|[\n\r\x85\u2028\u2029]|\Z)"
-"""As the parser sees it: PyYAML also ends a line, and so a comment, at the last three, and a key may stand after one."""
-_REST_OF_LINE: Final = re.compile(rf"[ \t]*(?:{_COMMENT})?{_LINE_END}")
-_COMMENT_LINE: Final = re.compile(rf"([ \t]+){_COMMENT}{_LINE_END}")
+_REST_OF_LINE: Final = re.compile(r"[ \t]*(?:#[^\n\r]*)?(?:\r\n|\n|\r|\Z)")
+_COMMENT_LINE: Final = re.compile(r"([ \t]+)#[^\n\r]*(?:\r\n|\n|\r|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
