@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any, Final
 
 import voluptuous as vol
 
-from siteward.sdk import TRIGGERS, CameraKind, Entry, Event, Host, Provenance, Trigger, hookimpl
+from siteward.sdk import TRIGGERS, CameraKind, Entry, Event, Host, Provenance, SitewardError, Trigger, hookimpl
 
 from .player import SOURCE, Player, open_camera
 from .relay import DemoGate, relay_app, serve
 from .scenes import read_recording
 
+_LOG = logging.getLogger(__name__)
 _SCHEMA: Final = vol.Schema(
     {
         vol.Required("gate_port"): vol.All(int, vol.Range(min=1, max=65535)),
@@ -53,7 +55,10 @@ async def siteward_setup(site: Host, entry: Entry) -> None:
     settings = entry.settings
 
     async def changed(state: str, at: datetime) -> None:
-        await site.emit(_gate_changed(settings["gate"], state, at))
+        try:
+            await site.emit(_gate_changed(settings["gate"], state, at))
+        except SitewardError as error:  # the gate goes on closing, whether or not its event was taken
+            _LOG.warning("gate.changed of %s was not taken: %s", settings["gate"], error.sentence)
 
     log = Path(site.config_dir, settings["gate_log"])
     gate = DemoGate(log, site.clock, float(settings["open_seconds"]), changed)

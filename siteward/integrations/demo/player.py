@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from siteward.sdk import Camera, CameraDown, Event, Host, Picture, Provenance
+from siteward.sdk import Camera, CameraDown, Event, Host, Picture, Provenance, SitewardError
 
 from .scenes import PastEvent, Recorded, Recording, Scene, picture_bytes, read_recording
+
+_LOG = logging.getLogger(__name__)
 
 SOURCE: Final = "demo"
 STAGE: Final = "demo/stage.json"
@@ -79,7 +82,10 @@ class Player:
             stage = await asyncio.to_thread(read_stage, self._host.config_dir)
             pause = self._scene(stage).after
             await self._host.clock.sleep_until(self._host.clock.now() + timedelta(seconds=pause))
-            await self.play_next()
+            try:
+                await self.play_next()
+            except SitewardError as error:
+                _LOG.warning("a scene was not taken: %s", error.sentence)
 
     async def tell_past(self) -> None:
         """Emit the past events, once in the life of a site. A site that was killed meanwhile tells them again: their ids are the same, and

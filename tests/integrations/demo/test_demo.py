@@ -16,7 +16,7 @@ import pytest
 import voluptuous as vol
 
 from siteward.core.contract.manifest_data import shipped_registry
-from siteward.core.errors import CameraDown, ConfigurationInvalid
+from siteward.core.errors import CameraDown, ConfigurationInvalid, NotReady
 from siteward.core.plugins.entry import Entry
 from siteward.core.plugins.objects import GateSettings
 from siteward.integrations import demo
@@ -170,6 +170,30 @@ async def test_the_gate_closes_by_itself_and_says_so(tmp_path: Path) -> None:
     assert (opened.payload["to"], closed.payload["to"]) == ("open", "closed")
     assert closed.payload["gate"] == "main_gate"
     assert [line.did for line in read_log(tmp_path / "demo" / "gate.log")] == ["open", "close"]
+
+
+async def test_the_gate_goes_on_closing_when_its_event_is_not_taken(tmp_path: Path) -> None:
+    async with demo_site(tmp_path, open_seconds=20) as (host, _):
+        host.refuses = NotReady("The disk is full.")
+        for number in range(2):
+            await open_gate(a_call("gate.open", {"gate": "main_gate"}, f"k{number}"), host)
+            await until(lambda: host.clock.sleeping == 1)
+            await host.clock.advance(20)
+            await until(lambda: host.clock.sleeping == 0)
+            await until(lambda: read_log(tmp_path / "demo" / "gate.log")[-1].did == "close")
+    assert [line.did for line in read_log(tmp_path / "demo" / "gate.log")] == ["open", "close", "open", "close"]
+
+
+async def test_a_scene_that_is_not_taken_does_not_end_the_play(tmp_path: Path) -> None:
+    async with demo_site(tmp_path, play=True) as (host, _):
+        await until(lambda: len(host.events) == 1 and host.clock.sleeping == 1)
+        host.refuses = NotReady("The disk is full.")
+        await host.clock.advance(read_recording().scenes[1].after)
+        await until(lambda: host.clock.sleeping == 1)
+        host.refuses = None
+        await host.clock.advance(read_recording().scenes[2].after)
+        await until(lambda: len(host.events) == 2)
+    assert [event.payload["label"] for event in host.events.values()] == ["car", "person"]
 
 
 async def test_a_gate_that_was_left_open_is_open_after_a_restart_and_knows_its_commands(tmp_path: Path) -> None:
