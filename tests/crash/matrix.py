@@ -1,6 +1,6 @@
 """The driver: kills a real process at a boundary with SIGKILL, lets another one finish, and checks from outside. Prints JSON.
 
-Run as a program of its own (`python -m tests.crash.matrix all`). It imports everything once and forks each life, so that a life costs what it does
+Run as a program of its own (`python -m tests.crash.matrix all`, or `fault skip_the_intent`, or `all - 0 2` for every second case). It imports everything once and forks each life, so that a life costs what it does
 and not what Python's start does; a forked life shares nothing with the one before but the files.
 """
 
@@ -15,26 +15,30 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.crash import world
 from tests.crash.checks import violations
+from tests.crash.world import Kill
 from tests.engine.house import Looks, Outside, scripted_skills
 
 SOON, LATE = 1.0, 3600.0
 """Seconds that the machine is down between two lives: shortly, and for longer than any reply is good for."""
 NEAR_THE_MOVE = ("answer.committed", "intent.committed", "act.before", "act.after", "run.woken", "step.answered")
+ALIKE = "commit.begin"
+"""Dying here leaves the same file as dying at `commit.before`: nothing of the transaction is on the disk at either."""
 PAIRS = 16
 SEED = 20260302
 
 
 @dataclass(frozen=True)
 class Case:
-    """The boundaries to die at, one per life, and how long the machine is down after each."""
+    """The boundaries to die at, one per life (by name and number, since how many writes share a commit differs), and how long the machine is down after each."""
 
-    kills: tuple[int, ...]
+    kills: tuple[Kill, ...]
     down: float
 
 
@@ -45,7 +49,8 @@ class Matrix:
         self.folder = folder
         self.template = folder / "template"
         self.template.mkdir()
-        self.names: list[str] = []
+        self.kills: list[Kill] = []
+        self.killed = 0
         if fault is not None:
             world.FAULTS[fault]()
         # What every life needs and no life changes is made before the first fork.
@@ -58,16 +63,20 @@ class Matrix:
         place, names = self._place("undisturbed"), self.folder / "names"
         if _life(lambda: asyncio.run(world.live(place, None, names, 0.0))) != 0:
             raise SystemExit("the undisturbed life did not end well")
-        self.names = names.read_text().splitlines()
+        reached: Counter[str] = Counter()
+        for name in names.read_text().splitlines():
+            reached[name] += 1
+            self.kills.append((name, reached[name]))
         if found := violations(place):
             raise SystemExit(f"the undisturbed life: {found}")
 
     def run(self, case: Case) -> list[str]:
         """One story with its kills; what is wrong with its end."""
-        place = self._place("-".join(map(str, case.kills)) + f"-{case.down:.0f}")
+        place = self._place("-".join(f"{name}-{nth}" for name, nth in case.kills) + f"-{case.down:.0f}")
         down = 0.0
-        for kill_at in case.kills:
-            _life(lambda at=kill_at, down=down: asyncio.run(world.live(place, at, None, down)))
+        for kill in case.kills:
+            status = _life(lambda at=kill, down=down: asyncio.run(world.live(place, at, None, down)))
+            self.killed += os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
             down = case.down
         left = _life(lambda: asyncio.run(world.live(place, None, None, down)))
         found = violations(place) if left == 0 else [f"the last life ended with {left}"]
@@ -97,35 +106,41 @@ def _life(live: object) -> int:
 
 def cases(matrix: Matrix, which: str) -> Iterable[Case]:
     """The cases of a part: `all` boundaries, the same after a `late` restart near the move, `pairs`, or those that find a `fault`."""
-    numbered = list(enumerate(matrix.names, 1))
-    near = [number for number, name in numbered if name in NEAR_THE_MOVE]
+    everywhere = [kill for kill in matrix.kills if kill[0] != ALIKE]
     match which:
         case "all":
-            return [Case((number,), SOON) for number, _ in numbered]
+            return [Case((kill,), SOON) for kill in everywhere]
         case "late":
-            return [Case((number,), LATE) for number in near]
+            return [Case((kill,), LATE) for kill in everywhere if kill[0] in NEAR_THE_MOVE]
         case "pairs":
             chosen = random.Random(SEED)
-            last = len(numbered)
-            return [Case((chosen.randint(1, last), chosen.randint(1, last // 2)), SOON) for _ in range(PAIRS)]
+            return [Case((chosen.choice(everywhere), chosen.choice(everywhere)), SOON) for _ in range(PAIRS)]
         case _:
-            return [Case((number,), SOON) for number, name in numbered if name == "act.after"]
+            return [Case((kill,), SOON) for kill in everywhere if kill[0] in ("intent.committed", "act.after")]
 
 
-def main(which: str, fault: str | None) -> None:
-    """Run one part of the matrix and print what it found."""
+def main(which: str, fault: str | None, shard: int = 0, shards: int = 1) -> None:
+    """Run one part of the matrix, or every `shards`-th case of it, and print what it found."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         matrix = Matrix(Path(folder), fault)
         matrix.prepare()
-        chosen = list(cases(matrix, which))
+        chosen = list(cases(matrix, which))[shard::shards]
         found = {}
         for case in chosen:
             if wrong := matrix.run(case):
-                found[f"{case.kills} {[matrix.names[n - 1] for n in case.kills if n <= len(matrix.names)]}"] = wrong
-        told = {"boundaries": len(matrix.names), "names": sorted(set(matrix.names)), "cases": len(chosen)}
-        print(json.dumps({**told, "violations": found, "seconds": round(time.monotonic() - began, 1)}))  # noqa: T201
+                found[str(case.kills)] = wrong
+        told = {
+            "boundaries": len(matrix.kills),
+            "names": sorted({name for name, _ in matrix.kills}),
+            "cases": len(chosen),
+            "killed": matrix.killed,
+            "violations": found,
+            "seconds": round(time.monotonic() - began, 1),
+        }
+        print(json.dumps(told))  # noqa: T201
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None)
+    _, part, *more = sys.argv
+    main(part, more[0] if more and more[0] != "-" else None, *(int(number) for number in more[1:3]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -61,27 +62,31 @@ ROUNDS = 400
 LIFE_SECONDS = 60
 
 
-class KillAt:
-    """Kills this process with SIGKILL at the n-th boundary that it reaches, or counts them all."""
+Kill = tuple[str, int]
+"""A boundary by its name, and which time it is reached."""
 
-    def __init__(self, at: int | None, names: Path | None) -> None:
+
+class KillAt:
+    """Kills this process with SIGKILL when it reaches a boundary for the n-th time. Written down where `names` says, for who counts them."""
+
+    def __init__(self, at: Kill | None, names: Path | None) -> None:
         self._at = at
-        self._reached = 0
+        self._reached: Counter[str] = Counter()
         self._names = names
 
     def reach(self, name: str) -> None:
-        self._reached += 1
+        self._reached[name] += 1
         if self._names is not None:
             with self._names.open("a") as log:
                 log.write(f"{name}\n")
-        if self._reached == self._at:
+        if self._at == (name, self._reached[name]):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
 class World(House):
     """The house of a life, with a world outside that outlives it."""
 
-    def __init__(self, folder: Path, kill_at: int | None, names: Path | None, down: float) -> None:
+    def __init__(self, folder: Path, kill_at: Kill | None, names: Path | None, down: float) -> None:
         super().__init__(folder, boundaries=KillAt(kill_at, names))
         self.site.approved = frozenset({"destination:ticketing"})
         self.outside.before = {"gate.open": self._open_gate, "webhook": self._receive}
@@ -120,7 +125,7 @@ async def prepare(folder: Path) -> None:
     await world.close()
 
 
-async def live(folder: Path, kill_at: int | None, names: Path | None, down: float) -> None:
+async def live(folder: Path, kill_at: Kill | None, names: Path | None, down: float) -> None:
     """Live until the story has ended. The sources outside are at-least-once: they say again what they said before."""
     world = World(folder, kill_at, names, down)
     await world.open()
