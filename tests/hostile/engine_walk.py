@@ -150,6 +150,7 @@ class _Walk:
     trace: Trace = field(default_factory=Trace)
     clock: StillClock = field(default_factory=lambda: StillClock(NOW))
     here: str = "if"
+    asked: int = 0
 
     def choose(self, says: Says, at: str, options: int) -> int:
         return self.choices.choose(Choice(says, at), options)
@@ -257,7 +258,7 @@ class _Walk:
         return Event("event-1", types_of[0], str(payload.get("source", "s")), provenance, NOW, "camera-1", payload=payload)
 
     def _view(self, event: Event, position: Position, path: str) -> Any:
-        self.here = path
+        self.here, self.asked = path, 0
         modes = {name: AiMode(name, self._model) for name in ("look", "investigate")}
         conditions = {name: Condition(name, self._checker(name)) for name in self.registry.conditions}
         skills = _Skills(self.registry, TRIGGERS, conditions, modes)
@@ -268,7 +269,9 @@ class _Walk:
         says = Says.IDENTITY if name in BY_IDENTITY else Says.RULE
 
         async def check(settings: Mapping[str, Any], view: ConditionView) -> bool:
-            return bool(self.choose(says, f"{self.here}:{name} {sorted(map(str, settings.values()))}", 2))
+            # Each condition answers for itself, also one that stands twice: `explain` takes no rule for a contradiction of another.
+            self.asked += 1
+            return bool(self.choose(says, f"{self.here}:{name}.{self.asked}", 2))
 
         return check
 
