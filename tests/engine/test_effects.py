@@ -146,6 +146,27 @@ def test_a_list_that_the_site_does_not_accept_opens_nothing() -> None:
     assert isinstance(decide(OPEN, NORTH, replace(listed, allowed_lists=frozenset({"staff"}))), Refuse)
 
 
+@pytest.mark.parametrize(
+    ("action", "field"),
+    [("notify", "who"), ("email", "who"), ("webhook", "to"), ("mqtt.publish", "topic"), ("speak", "line")],
+)
+def test_ai_never_chooses_whom_a_message_reaches(action: str, field: str) -> None:
+    tells = frozenset({"destination:ticketing"})
+    chosen = replace(value("ticketing", Provenance.AI), names=frozenset({"look.who"}))
+    found = decide(ACTIONS[action], {field: chosen}, situation(tells=tells))
+    assert isinstance(found, Refuse)
+    assert found.code == "safety.ai_recipient"
+    in_test = decide(ACTIONS[action], {field: chosen}, situation(tells=tells, mode=Mode.TEST))
+    assert isinstance(in_test, WouldHave) and in_test.refused is not None
+    written = Labelled("ticketing", Provenance.LITERAL)
+    assert isinstance(decide(ACTIONS[action], {field: written}, situation(tells=tells)), Perform)
+
+
+def test_what_a_message_says_may_be_ais() -> None:
+    said = {"who": Labelled("role:guard", Provenance.LITERAL), "message": value("A van", Provenance.AI)}
+    assert isinstance(decide(ACTIONS["notify"], said, situation()), Perform)
+
+
 AI_SAID = Trail(ai_before=True)
 EARNED = Trust(earned=True, said="29 of 30")
 

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from siteward.core.contract.document import State
-from siteward.core.contract.flow_moves import moves_things
-from siteward.core.contract.registry import ActionSpec, Repeat
+from siteward.core.contract.flow_moves import moves_things, recipient_fields
+from siteward.core.contract.registry import ActionSpec, Provenance, Repeat
 from siteward.core.events.event import Event
 
 from . import authority
@@ -89,13 +89,14 @@ def moves_now(action: ActionSpec, arguments: Mapping[str, Labelled], tells: froz
 def decide(action: ActionSpec, arguments: Mapping[str, Labelled], situation: Situation) -> Effect:
     """What becomes of this call now.
 
-    Off stops everything but `try` and `replay`. Outside On, and in a run that is a test, only what may run again is done for real. A move also needs an
-    authority on its own path, real labels and freshness (`authority.check_move`), and a test says what those would have said.
+    Off stops everything but `try` and `replay`. Outside On, and in a run that is a test, only what may run again is done for real. A move
+    also needs an authority on its own path, real labels and freshness (`authority.check_move`), a message a recipient that AI did not
+    choose; a test says what those would have said.
     """
     if situation.workflow_state is State.OFF and situation.mode in (Mode.ON, Mode.TEST):
         return Refuse("effect.off", f"{action.name} was not sent: the workflow was turned Off before.")
     moves = moves_now(action, arguments, situation.tells)
-    verdict = _authorise(action, arguments, situation) if moves else None
+    verdict = _authorise(action, arguments, situation) if moves else _addressed(action, arguments)
     if _only_tests(situation) and action.repeat is not Repeat.RERUN:
         return WouldHave(say_call(action, arguments), None if verdict is None else _objection(verdict))
     match verdict:
@@ -124,6 +125,16 @@ def _authorise(action: ActionSpec, arguments: Mapping[str, Labelled], situation:
         timedelta(seconds=situation.fresh_for),
         allowed_lists=situation.allowed_lists,
     )
+
+
+def _addressed(action: ActionSpec, arguments: Mapping[str, Labelled]) -> authority.Refused | None:
+    """A message that AI sent on its way: to whom it goes is for people to say. (Where a move goes is `check_move`'s question.)"""
+    reached = [name for name in recipient_fields(action) if name in arguments]
+    chosen = [name for name in reached if arguments[name].provenance is Provenance.AI]
+    if not chosen:
+        return None
+    sentence = f"{action.name} was not sent: AI chose its {', '.join(chosen)}."
+    return authority.Refused("safety.ai_recipient", sentence)
 
 
 def _objection(verdict: authority.Verdict) -> str | None:
