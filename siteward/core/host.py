@@ -41,8 +41,6 @@ from siteward.core.workflow_files import import_new_files
 CONFIGURATION: Final = "configuration.yaml"
 DATABASE: Final = "siteward.db"
 GATE_SECONDS: Final = 5.0
-DEMO_DOMAIN: Final = "demo"
-"""The integration whose entry may carry a player of scenes for the pages' "play" button."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +62,7 @@ class Host:
 
     @property
     def demo(self) -> Demo | None:
-        entry = self.set_up.entry(DEMO_DOMAIN)
-        return cast("Demo | None", getattr(entry, "player", None))
+        return next((entry.player for entry in self.set_up.entries if entry.player is not None), None)
 
     async def start(self) -> None:
         """Set integrations up and take up the work. Raises nothing for an integration that fails: its record says why."""
