@@ -71,6 +71,27 @@ def test_a_byte_order_mark_takes_no_column_and_stays_in_the_text() -> None:
     assert source.text.startswith("\ufeff")
 
 
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("{ ask: Let it in?, to: guard }", {"ask": "Let it in?", "to": "guard"}),
+        ("[ a?b, ?c, who ? x, x? ]", ("a?b", "?c", "who ? x", "x?")),
+        ("{ at: 22:00, url: a:b }", {"at": "22:00", "url": "a:b"}),
+        ("{ a: one\n  two?\n  three }", {"a": "one two? three"}),
+    ],
+)
+def test_question_marks_inside_braces_are_text_as_in_yaml_1_2(written: str, value: object) -> None:
+    source, problems = read(f"key: {written}\n")
+    assert problems == []
+    assert source.tree is not None
+    assert plain(source.tree) == {"key": value}
+
+
+@pytest.mark.parametrize("character", ["\x85", "\u2028", "\u2029"])
+def test_a_break_that_only_some_readers_see_is_refused(character: str) -> None:
+    assert read(f"# note{character}then: x\n")[1] == [("shape.encoding", Place(1, 7))]
+
+
 def test_core_tags_and_anchors_are_read() -> None:
     source, problems = read('a: !!str 5\nb: &x [1, 2]\nc: *x\nd: !!int 7\ne: ! 5\nf: "<<"\n"<<": 1\n')
     assert problems == []

@@ -18,6 +18,7 @@ from .document import Place, Scalar, Value
 from .notes import Notes
 from .resolve import Resolve, node_of_value
 from .scalars import NumberOutOfRange, resolve_plain
+from .scanner import EventLoader
 from .tree import Entry, Node, NodeKind, Span
 
 WORKFLOW_BYTES: Final = 128 * 1024
@@ -27,7 +28,7 @@ MOST_NODES: Final = 50_000
 """Values with the aliases written out: 2,000 steps of 25 values each."""
 
 _LINE_BREAK: Final = re.compile("\r\n|\n|\r")
-_FORBIDDEN: Final = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN: Final = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAG: Final = "tag:yaml.org,2002:"
 _CORE_TAGS: Final = {
     NodeKind.SCALAR: frozenset({"str", "int", "float", "bool", "null"}),
@@ -139,7 +140,7 @@ class _Composer:
         self._notes = notes
         self._resolve = resolve
         self._lines = Lines(text)
-        self._loader = yaml.SafeLoader(text)
+        self._loader = EventLoader(text)
         self._anchors: dict[str, Node] = {}
         self._opened: list[_Open] = []
         self._root: Node | None = None
@@ -178,7 +179,7 @@ class _Composer:
     def _next(self) -> yaml.Event:
         self.work += 1
         try:
-            event: yaml.Event = self._loader.get_event()  # type: ignore[no-untyped-call]
+            event = self._loader.next_event()
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             told = (error.problem or error.context or "it cannot be read").rstrip(".")
@@ -189,7 +190,7 @@ class _Composer:
             )
             raise _Stop from error
         except (ValueError, OverflowError) as error:  # an escape or a directive with an impossible number
-            place = self._lines.place(self._loader.get_mark().index)
+            place = self._lines.place(self._loader.position())
             self._notes.error(
                 "shape.yaml", "This is not well-formed YAML: an impossible escape or number.", place=place
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -72,11 +73,22 @@ class Problem:
             "fixes": [
                 {
                     "title": fix.title,
-                    "edits": [{"kind": e.kind.value, "path": list(e.path), "value": e.value} for e in fix.edits],
+                    "edits": [
+                        {"kind": e.kind.value, "path": list(e.path), "value": _as_json(e.value)} for e in fix.edits
+                    ],
                 }
                 for fix in self.fixes
             ],
         }
+
+
+def _as_json(value: Value) -> Any:
+    """A value of an edit as JSON takes it."""
+    if isinstance(value, Mapping):
+        return {key: _as_json(one) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [_as_json(one) for one in value]
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,8 @@ class Splice:
 
     def _insert_block(self, parent: Node, step: str | int, new: str) -> str:
         parts = _parts(parent)
+        if not parts:
+            raise SpliceRefused("a block without an entry that can be read")
         first = self._dash(parts[0][0]) if parent.kind is NodeKind.LIST else parts[0][0]
         indent = " " * (first - self._line_start(first))
         if isinstance(step, int):

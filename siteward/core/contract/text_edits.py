@@ -29,36 +29,32 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def _apply(text: str, edit: Edit) -> str:
-    tree = _read(text)
+    notes = Notes()
+    tree = read_tree(text, notes, most_bytes=BLUEPRINT_BYTES).tree
     if tree is None:
         raise EditRefused("The text does not read as one YAML document; correct that first.")
-    before = plain(tree)
-    wanted = edited(before, edit)
-    while True:
-        done = _attempt(text, tree, edit)
-        if done is not None and _reads_as(done, wanted, tree, edit.path):
-            return done
-        if not edit.path or (len(edit.path) == 1 and edit.kind is EditKind.SET):
-            raise EditRefused(f"The text at {list(edit.path)} cannot be edited in place.")
+    wanted = edited(plain(tree), edit)
+    done = _attempt(text, tree, edit, wanted)
+    while done is None:
         parent = edit.path[:-1]
-        if not parent:
+        if not parent or notes.has_errors:  # a part that cannot be read would be lost with its parent
             raise EditRefused(f"The text at {list(edit.path)} cannot be edited in place.")
         edit = Edit(EditKind.SET, parent, value_at(wanted, parent))
+        done = _attempt(text, tree, edit, wanted)
+    return done
 
 
-def _attempt(text: str, tree: Node, edit: Edit) -> str | None:
+def _attempt(text: str, tree: Node, edit: Edit, wanted: Value) -> str | None:
+    """The text after the edit, where it then reads as wanted."""
     try:
-        return Splice(text, tree).apply(edit)
+        done = Splice(text, tree).apply(edit)
     except SpliceRefused:
         return None
-
-
-def _read(text: str) -> Node | None:
-    return read_tree(text, Notes(), most_bytes=BLUEPRINT_BYTES).tree
+    return done if _reads_as(done, wanted, tree, edit.path) else None
 
 
 def _reads_as(text: str, wanted: Value, before: Node, path: Path) -> bool:
-    after = _read(text)
+    after = read_tree(text, Notes(), most_bytes=BLUEPRINT_BYTES).tree
     if after is None:
         return False
     if same(plain(after), wanted):
