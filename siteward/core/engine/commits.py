@@ -124,6 +124,7 @@ class Commits:
             rows.put_step(row),
             *records,
             *self._calls(run, step, path, done),
+            *self._rehearsal(run, step, path, done),
             self._told(run, path, step, done.status),
         )
 
