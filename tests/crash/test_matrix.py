@@ -22,10 +22,8 @@ EVERY_PLACE = {
 def matrices(*arguments: str, shards: int = 1) -> list[dict[str, Any]]:
     """Run a part of the matrix in processes of its own, `shards` of them side by side."""
     command = [sys.executable, "-W", "error", "-m", "tests.crash.matrix", *arguments]
-    if shards > 1:
-        commands = [[*command, "-", str(shard), str(shards)] for shard in range(shards)]
-    else:
-        commands = [command]
+    several = [[*command, "-", str(shard), str(shards)] for shard in range(shards)]
+    commands = several if shards > 1 else [command]
     running = [
         subprocess.Popen(one, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for one in commands
     ]

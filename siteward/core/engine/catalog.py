@@ -5,7 +5,7 @@ It is a copy of rows that only this engine writes, and is made anew at start, af
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import select
@@ -14,10 +14,10 @@ from siteward.core.contract.document import State
 from siteward.core.engine.limits import Limits, limits_of
 from siteward.core.engine.matcher import Index, build_index
 from siteward.core.engine.parts import Parts
-from siteward.core.engine.plan import Plan, compile_plan, missing_skills
+from siteward.core.engine.plan import Plan, compile_plan, missing_code
 from siteward.core.engine.rows import dump, load, publish
 from siteward.core.engine.seam import JSON
-from siteward.core.errors import NotFound
+from siteward.core.errors import NotFound, SitewardError
 from siteward.core.store.schema import workflow_versions, workflows
 from siteward.core.store.writer import Op
 
@@ -37,6 +37,16 @@ class Workflow:
     def takes_events(self) -> bool:
         """Whether an event may start it."""
         return self.state is not State.OFF and self.plan is not None and self.attention is None
+
+
+class Unprovided(SitewardError):
+    """A file cannot be run now: something that it names is not provided."""
+
+    code = "workflow.unprovided"
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__(" ".join(reasons))
+        self.reasons = tuple(reasons)
 
 
 class Catalog:
@@ -64,9 +74,9 @@ class Catalog:
 
     async def refresh(self) -> None:
         """Read every workflow again, with what is provided and mapped now; says what lost its provider and what has it back."""
+        self._plans.clear()
         for row in await self._parts.store.read(select(workflows).order_by(workflows.c.id)):
-            plan = await self._newest_plan(row["id"], row["version"])
-            attention = self._attention(plan)
+            plan, attention = await self._newest_plan(row["id"], row["version"])
             if dump_or_none(attention) != row["attention"] and not _kept(row["attention"], attention):
                 await self._say(row["id"], attention)
             self._workflows[row["id"]] = Workflow(
@@ -98,16 +108,9 @@ class Catalog:
             (plan for plan in plans if plan is not None), self._parts.skills.triggers, self._parts.site.cameras_of
         )
 
-    def missing(self, plan: Plan) -> tuple[str, ...]:
-        """What a plan needs and nobody provides now."""
-        skills = self._parts.skills
-        declared = missing_skills(plan.document, skills.registry)
-        # A skill that the registry names and no code stands behind would fail each run: it is as good as missing.
-        triggers = {use.name for use in plan.document.triggers if use.name not in skills.triggers}
-        return tuple(sorted({*declared, *triggers}))
-
     async def plan(self, workflow_id: str, version: int) -> Plan:
-        """The plan of one version, read where it is not held. Raises `NotFound` where its file is gone or unreadable."""
+        """The plan of one version, read where it is not held. Raises `NotFound` where its file is gone, `Unprovided` where this host lacks
+        something that it needs."""
         held = self._plans.get((workflow_id, version))
         if held is not None:
             return held
@@ -115,30 +118,37 @@ class Catalog:
             workflow_versions.c.workflow_id == workflow_id, workflow_versions.c.version == version
         )
         for row in await self._parts.store.read(query):
-            document = self._parts.validate(row["text"], self._parts.skills.registry, None).document
-            if document is not None:
-                plan = compile_plan(workflow_id, version, document)
-                self._plans[workflow_id, version] = plan
-                return plan
-        raise NotFound(f"Version {version} of workflow {workflow_id} cannot be read.", where=workflow_id)
+            plan = self._compile(workflow_id, version, row["text"])
+            self._plans[workflow_id, version] = plan
+            return plan
+        raise NotFound(f"Version {version} of workflow {workflow_id} is gone.", where=workflow_id)
 
-    async def _newest_plan(self, workflow_id: str, version: int) -> Plan | None:
+    def _compile(self, workflow_id: str, version: int, text: str) -> Plan:
+        """A plan of the whole file, or none: with a step left out that nobody provides, its lanes would lead elsewhere."""
+        report = self._parts.validate(text, self._parts.skills.registry, None)
+        unprovided = [problem for problem in report.problems if problem.code.startswith("skill.")]
+        if unprovided:
+            raise Unprovided([problem.message for problem in unprovided])
+        if report.document is None:
+            raise Unprovided(["This version of Siteward cannot read the file: open it in the editor."])
+        return compile_plan(workflow_id, version, report.document)
+
+    async def _newest_plan(self, workflow_id: str, version: int) -> tuple[Plan | None, dict[str, JSON] | None]:
+        """The plan, or why there is none."""
         try:
-            return await self.plan(workflow_id, version)
-        except NotFound:
-            return None
-
-    def _attention(self, plan: Plan | None) -> dict[str, JSON] | None:
-        if plan is None:
-            return {"why": "unreadable", "sentence": "This version cannot read the file: open it in the editor."}
-        if missing := self.missing(plan):
+            plan = await self.plan(workflow_id, version)
+        except NotFound as error:
+            return None, {"why": "unreadable", "sentence": error.sentence}
+        except Unprovided as error:
+            return None, {"why": "missing", "missing": list(error.reasons), "sentence": error.sentence}
+        if missing := missing_code(plan.document, self._parts.skills):
             names = ", ".join(missing)
-            return {
+            return plan, {
                 "why": "missing",
                 "missing": list(missing),
                 "sentence": f"Nobody provides {names} now. Enable the integration that does, or take the step out.",
             }
-        return None
+        return plan, None
 
     async def _say(self, workflow_id: str, attention: dict[str, JSON] | None) -> None:
         now = self._parts.now()

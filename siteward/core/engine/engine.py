@@ -73,6 +73,7 @@ class Engine:
     async def refresh(self) -> None:
         """Look again at what is provided and mapped: after an integration came or went, or roles changed."""
         await self.catalog.refresh()
+        self._runner.stranded.clear()
         await self._schedules.keep()
         self._poked.set()
 
@@ -161,7 +162,8 @@ class Engine:
         that reached nobody. Whether there was anything."""
         matched = await self._match_left()
         orphans = select(workflow_runs.c.id).where(workflow_runs.c.state == RunState.RUNNING)
-        running = [row["id"] for row in await self._parts.store.read(orphans) if row["id"] not in self._drivers]
+        left = [row["id"] for row in await self._parts.store.read(orphans)]
+        running = [run_id for run_id in left if run_id not in self._drivers and run_id not in self._runner.stranded]
         woken = await self._waits.settle()
         self._drive((*running, *woken))
         return bool(matched or running or woken)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from siteward.core.contract.document import Condition, Document, Lane, Place, Step
 from siteward.core.contract.flow_moves import moves_things
 from siteward.core.contract.registry import ActionSpec, Registry
+from siteward.core.engine.parts import Provided
 
 THEN = "then"
 ALWAYS = "always"
@@ -64,18 +65,18 @@ def _walk(steps: Iterable[Step]) -> Iterator[Step]:
             yield from _walk(lane.steps)
 
 
-def missing_skills(document: Document, registry: Registry) -> tuple[str, ...]:
-    """The skills that the file names and that nobody provides now, sorted."""
-    missing = {use.name for use in document.triggers if use.name not in registry.triggers}
+def missing_code(document: Document, skills: Provided) -> tuple[str, ...]:
+    """The skills that a file names and a manifest declares, and no loaded code stands behind; sorted."""
+    missing = {use.name for use in document.triggers if use.name not in skills.triggers}
     conditions = set(_condition_names(document.conditions))
     for step in every_step(document):
-        if step.kind not in registry.actions and step.kind not in registry.step_kinds:
+        if step.kind in skills.registry.actions and step.kind not in skills.actions:
             missing.add(step.kind)
-        if step.kind == "ai" and (mode := str(step.settings.get("mode"))) not in registry.ai_modes:
+        if step.kind == "ai" and (mode := str(step.settings.get("mode"))) not in skills.ai_modes:
             missing.add(f"ai.{mode}")
-        missing |= {use.name for use in step.triggers if use.name not in registry.triggers}
+        missing |= {use.name for use in step.triggers if use.name not in skills.triggers}
         conditions |= set(_condition_names(step.conditions))
-    missing |= conditions - set(registry.conditions)
+    missing |= conditions - set(skills.conditions)
     return tuple(sorted(missing))
 
 

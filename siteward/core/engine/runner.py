@@ -4,9 +4,8 @@ does the next step start."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import select
 
@@ -15,7 +14,7 @@ from siteward.core.contract.registry import Repeat
 from siteward.core.engine import rows
 from siteward.core.engine.accept import end_run_ops
 from siteward.core.engine.acting import Acted, Acting, Intent
-from siteward.core.engine.catalog import Catalog
+from siteward.core.engine.catalog import Catalog, Unprovided
 from siteward.core.engine.commits import Commits
 from siteward.core.engine.guarded import call_step
 from siteward.core.engine.parts import Parts
@@ -49,6 +48,8 @@ class Runner:
         self._parts = parts
         self._catalog = catalog
         self._commits = Commits(parts)
+        self.stranded: set[str] = set()
+        """Runs that cannot go on before `refresh` found what they need."""
         self._acting = Acting(parts, self._state_of, self._commits.intent)
 
     def _state_of(self, workflow_id: str) -> State:
@@ -84,13 +85,15 @@ class Runner:
         if not found or found[0]["state"] != RunState.RUNNING:
             return None
         row = found[0]
-        await store.submit(rows.claim_run(run_id, row["fence"], self._parts.owner))
-        event = await self._event(row["event_id"])
         try:
             plan = await self._catalog.plan(row["workflow_id"], row["version"])
-        except NotFound as error:
-            await self._end_unreadable(row, error)
+        except (NotFound, Unprovided) as error:
+            # It stands still until what it needs is back; the workflow says that it needs attention.
+            _log.warning("Run %s stands still: %s", run_id, error.sentence)
+            self.stranded.add(run_id)
             return None
+        await store.submit(rows.claim_run(run_id, row["fence"], self._parts.owner))
+        event = await self._event(row["event_id"])
         run = Run(
             id=run_id,
             mode=Mode(row["mode"]),
@@ -167,10 +170,6 @@ class Runner:
     async def _cancel_off(self, run: Run) -> None:
         row = {"id": run.id, "fence": run.fence, "workflow_id": run.plan.workflow_id}
         await self._parts.store.submit(*end_run_ops(row, RunState.CANCELLED, "workflow_off", self._parts.now()))
-
-    async def _end_unreadable(self, row: Mapping[str, Any], error: NotFound) -> None:
-        fenced = {**row, "fence": row["fence"] + 1}
-        await self._parts.store.submit(*end_run_ops(fenced, RunState.FAILED, error.sentence, self._parts.now()))
 
     async def _bury(self, run_id: str, reason: str) -> bool:
         """End a run that cannot go on, with an alert. Where it was acting, what came of that is unknown."""

@@ -109,6 +109,8 @@ class Waits:
         replies = [offered["reply"] for offered in rows.load(approval["replies"])]
         if reply not in replies:
             raise ConfigurationInvalid(f"{reply!r} is no reply to this question; choose one of {', '.join(replies)}.")
+        if approval["rehearsal"]:
+            raise ConfigurationInvalid("This question belongs to a test run: answer it as a rehearsal.")
         if approval["state"] != "open":
             raise _already(approval)
         if approval["due_at"] is not None and approval["due_at"] <= self._parts.now():
@@ -194,7 +196,11 @@ class Waits:
 
     async def _fits(self, run: Mapping[str, Any], path: str, event: Event) -> bool:
         """Whether one of the triggers that the step waits for fits, its settings filled with the run's values."""
-        plan = await self._catalog.plan(run["workflow_id"], run["version"])
+        try:
+            plan = await self._catalog.plan(run["workflow_id"], run["version"])
+        except SitewardError as error:
+            _log.warning("Run %s cannot take an event: %s", run["id"], error.sentence)
+            return False
         position = position_from_json(rows.load(run["position"]))
         at = position.current(plan)
         if at is None or at[1] != path:
