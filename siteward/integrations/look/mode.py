@@ -27,7 +27,8 @@ async def look(request: AiRequest) -> AiAnswer:
     """Decide one step. It never raises for what a model, a camera or a picture does: it answers `unsure` and says why."""
     try:
         step = spec_of(request.settings, request.values)
-    except ValueError as error:
+        limits = _limits(request.limits, gpu=request.gpu)
+    except (TypeError, ValueError) as error:
         return _refused(UnsureReason.ERROR, f"The step cannot be read: {error}")
     pictures = wants_pictures(request)
     seen = await shown(request) if pictures else Shown()
@@ -35,14 +36,14 @@ async def look(request: AiRequest) -> AiAnswer:
     if model is None:
         kind = "vision" if pictures else "language"
         return _refused(UnsureReason.LLM_DOWN, f"The site has no {kind} model.", seen)
-    decision = await _decide(request, step, model, seen, needs_picture=pictures)
+    decision = await _decide(request, step, limits, model, seen, needs_picture=pictures)
     if seen.missing and decision.unsure_reason is UnsureReason.NO_EVIDENCE and not seen.pictures:
         decision = replace(decision, reason=seen.missing)
     return _answer(decision, step, seen)
 
 
 async def _decide(
-    request: AiRequest, step: StepSpec, model: LLMClient, seen: Shown, *, needs_picture: bool
+    request: AiRequest, step: StepSpec, limits: Limits, model: LLMClient, seen: Shown, *, needs_picture: bool
 ) -> Decision:
     event = {"event_type": request.event.type, "event_time": request.event.at.isoformat()}
     return await run_look(
@@ -51,7 +52,7 @@ async def _decide(
         prompt=str(request.settings.get("prompt", "")),
         inputs={**event, **request.values},
         images=[Image(picture.data, picture.content_type) for picture in seen.pictures],
-        limits=_limits(request.limits, gpu=request.gpu),
+        limits=limits,
         site_facts=request.site_facts,
         memory=request.memory,
         seed=request.seed,
