@@ -49,7 +49,7 @@ export function countdown(due, now) {
 
 /** @param {string} moment */
 export function clock(moment) {
-  return new Date(moment).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  return new Date(moment).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
 
 /** @param {string} moment */
@@ -142,6 +142,50 @@ export function confidence(model) {
   if (model.confidence === null) return "confidence: not measured";
   const source = model.confidence_source === null ? "" : ` (${model.confidence_source})`;
   return `confidence: ${Math.round(model.confidence * 100)} %${source}`;
+}
+
+/** What a move does, in words: `gate.open north` as `opens north`. @param {string} move */
+export function moveWords(move) {
+  return move
+    .replace(/^gate\.open /, "opens ")
+    .replace(/^gate\.close /, "closes ")
+    .replace(/^siren /, "sounds ")
+    .replace(/^site_mode /, "sets the site to ");
+}
+
+/**
+ * A message cut at the words that came from a model, so that they can be marked as such.
+ * @param {string} message
+ * @param {readonly string[]} said what the model gave to the message
+ * @returns {{text: string, said: boolean}[]}
+ */
+export function marked(message, said) {
+  /** @type {{text: string, said: boolean}[]} */
+  let pieces = [{ text: message, said: false }];
+  for (const words of [...said].filter((w) => w.trim()).sort((a, b) => b.length - a.length)) {
+    pieces = pieces.flatMap((piece) => {
+      if (piece.said || !piece.text.includes(words)) return [piece];
+      return piece.text
+        .split(words)
+        .flatMap((text, index) => (index === 0 ? [{ text, said: false }] : [{ text: words, said: true }, { text, said: false }]));
+    });
+  }
+  return pieces.filter((piece) => piece.text !== "");
+}
+
+/**
+ * An explanation's lines as sections with their items.
+ * @param {string} text
+ * @returns {{title: string, items: {text: string, deeper: boolean}[]}[]}
+ */
+export function sections(text) {
+  /** @type {{title: string, items: {text: string, deeper: boolean}[]}[]} */
+  const found = [];
+  for (const line of text.split("\n")) {
+    if (/^\S.*:$/.test(line)) found.push({ title: line.slice(0, -1), items: [] });
+    else if (found.length && line.trim()) found[found.length - 1].items.push({ text: line.replace(/^\s*-?\s*/, ""), deeper: !/^ {2}- /.test(line) });
+  }
+  return found;
 }
 
 /** Any value as one line of text. @param {unknown} value @returns {string} */

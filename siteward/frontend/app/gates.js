@@ -39,10 +39,10 @@ class Gates extends Ticking {
 /** @param {{role: string, name: string, state: "open" | "closed" | "unknown"}} gate */
 function drawn(gate) {
   return html`<li class="sw-card sw-gate is-${gate.state}">
-    <svg viewBox="0 0 240 130" role="img" aria-label=${`${gate.name}: ${WORDS[gate.state]}`}>${svg`
+    <svg viewBox="0 -78 240 208" role="img" aria-label=${`${gate.name}: ${WORDS[gate.state]}`}>${svg`
       <path class="sw-gate-road" d="M0 112h240v18H0z"></path><path class="sw-gate-line" d="M16 121h24m20 0h24m20 0h24m20 0h24m20 0h24"></path>
       <rect class="sw-gate-post" x="26" y="52" width="22" height="62" rx="4"></rect>
-      <g class="sw-gate-arm"><rect x="37" y="60" width="180" height="10" rx="5"></rect><path d="M66 60l-8 10h16l8-10zM106 60l-8 10h16l8-10zM146 60l-8 10h16l8-10zM186 60l-8 10h16l8-10z"></path></g>
+      <g class="sw-gate-arm"><rect x="30" y="60" width="158" height="10" rx="5"></rect><path d="M70 60l-8 10h14l8-10zM104 60l-8 10h14l8-10zM138 60l-8 10h14l8-10zM172 60l-8 10h14l8-10z"></path></g>
       <circle class="sw-gate-lamp" cx="37" cy="46" r="8"></circle>`}</svg>
     <p class="sw-gate-name"><strong dir="auto">${gate.name}</strong> <span data-gate=${gate.role} data-state=${gate.state}>${WORDS[gate.state]}</span></p>
   </li>`;

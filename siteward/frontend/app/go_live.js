@@ -4,6 +4,8 @@
 import { html } from "../vendor/lit.js";
 import { get, post } from "./api.js";
 import { Page, toast } from "./element.js";
+import { moveWords } from "./format.js";
+import { explained } from "./parts.js";
 import { session } from "./session.js";
 
 class GoLive extends Page {
@@ -73,9 +75,9 @@ class GoLive extends Page {
       ${judged.explain ? html`
         <div class="sw-moves ${judged.explain.moves.length ? "" : "is-none"}">
           <h3>${judged.explain.moves.length ? "It can move" : "It moves nothing"}</h3>
-          <ul>${judged.explain.moves.map((/** @type {string} */ move) => html`<li dir="auto">${move}</li>`)}</ul>
+          <ul>${judged.explain.moves.map((/** @type {string} */ move) => html`<li dir="auto">${moveWords(move)}</li>`)}</ul>
         </div>
-        <details open><summary>What it does</summary><pre class="sw-explain" dir="auto">${judged.explain.text}</pre></details>` : ""}`;
+        <details open><summary>What it does</summary>${explained(judged.explain.text)}</details>` : ""}`;
   }
 }
 customElements.define("sw-go-live", GoLive);

@@ -4,9 +4,9 @@
 import { html, repeat } from "../vendor/lit.js";
 import { get, post } from "./api.js";
 import { Ticking, toast } from "./element.js";
-import { ago, countdown, plain, whoWords } from "./format.js";
+import { ago, countdown, marked, moveWords, plain, whoWords } from "./format.js";
 import { Loaded, empty } from "./loading.js";
-import { modelSays, runLink, shot } from "./parts.js";
+import { runLink, shot } from "./parts.js";
 import { go } from "./router.js";
 import { session } from "./session.js";
 
@@ -63,14 +63,15 @@ class Inbox extends Ticking {
 
   /** @param {any} ask */
   _open(ask) {
-    const said = Object.entries(ask.shown).filter(([, given]) => /** @type {any} */ (given).from === "ai");
+    const said = Object.values(ask.shown).filter((/** @type {any} */ given) => given.from === "ai").map((/** @type {any} */ given) => plain(given.value));
+    const pieces = marked(ask.message, said);
     const left = countdown(ask.due_at, Date.now());
     return html`<li class="sw-card sw-ask">
       ${shot(ask.picture, `What ${ask.camera ?? "the site"} shows`, "is-large")}
       <div class="sw-ask-body">
         <p class="sw-soft"><bdi>${ask.workflow}</bdi>${ask.camera ? html`, camera <bdi>${ask.camera}</bdi>` : ""}, ${ago(ask.asked_at, Date.now())}${ask.rehearsal ? html` <span class="sw-pill is-test">Rehearsal</span>` : ""}</p>
-        <p class="sw-question" dir="auto">${ask.message}</p>
-        ${said.map(([name, given]) => modelSays(plain(/** @type {any} */ (given).value), name === "reason" ? "why" : name))}
+        <p class="sw-question" dir="auto">${pieces.map((piece) => (piece.said ? html`<mark class="sw-said">${piece.text}</mark>` : piece.text))}</p>
+        ${pieces.some((piece) => piece.said) ? html`<p class="sw-soft"><mark class="sw-said">Marked words</mark> are the model's. It can be wrong: look at the picture.</p>` : ""}
         <div class="sw-replies">${ask.replies.map((/** @type {any} */ entry) => this._button(ask, entry))}</div>
         ${ask.may_answer ? "" : html`<p class="sw-soft">This question is for ${ask.who.map(whoWords).join(", ")}.</p>`}
         <p class="sw-left">${ask.due_at === null ? "No time limit" : left === null ? "The time is over" : html`<strong class="sw-count">${left}</strong> left`}${ask.due_at === null ? "" : html`, then ${ask.default ? html`it counts as “<bdi>${ask.default}</bdi>”` : "it counts as not answered"}`}. ${runLink(ask.run_id, "See the run")}</p>
@@ -81,7 +82,7 @@ class Inbox extends Ticking {
   /** @param {any} ask @param {any} entry */
   _button(ask, entry) {
     return html`<button class="sw-reply ${entry.moves.length ? "is-moving" : ""}" ?disabled=${!ask.may_answer || this._busy === ask.id} @click=${() => this._reply(ask, entry.reply)}>
-      <bdi>${entry.reply}</bdi><small dir="auto">${entry.moves.length ? entry.moves.join(", ") : "moves nothing"}</small></button>`;
+      <bdi>${entry.reply}</bdi><small dir="auto">${entry.moves.length ? entry.moves.map(moveWords).join(", ") : "moves nothing"}</small></button>`;
   }
 
   /** @param {any[]} alerts */

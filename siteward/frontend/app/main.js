@@ -116,7 +116,7 @@ class App extends Page {
         <a class="sw-brand" href="#/workflows"><bdi>${session.me.site}</bdi></a>
         ${this._nav()}
         <div class="sw-tools">
-          ${session.me.demo && session.may("workflows.manage") ? html`<button class="sw-button is-main sw-play" ?disabled=${this._busy} @click=${this._play}>${icon("play")}<span>Play next vehicle</span></button>` : ""}
+          ${session.me.demo && session.may("workflows.manage") ? html`<button class="sw-button is-main sw-play" ?disabled=${this._busy} @click=${this._play}>${icon("play")}<span>Play next<span class="sw-wide"> vehicle</span></span></button>` : ""}
           <button class="sw-button sw-out" title="Log out ${session.me.person.name}" @click=${() => session.end()}>${icon("out")}<span class="sw-name">${session.me.person.name}</span><span class="sw-hidden">Log out</span></button>
         </div>
       </header>

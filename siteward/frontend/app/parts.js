@@ -3,7 +3,7 @@
 
 import { html, svg } from "../vendor/lit.js";
 import { picture } from "./api.js";
-import { runState, tone } from "./format.js";
+import { runState, sections, tone } from "./format.js";
 import { address } from "./router.js";
 
 /** Icons, drawn on 24 by 24 with a pen of 2. @type {Readonly<Record<string, string>>} */
@@ -57,6 +57,12 @@ export function shot(id, about, look = "") {
 
 /** @param {string} runId @param {unknown} words */
 export const runLink = (runId, words) => html`<a href=${address("runs", runId)}>${words}</a>`;
+
+/** An explanation, section by section. @param {string} text */
+export function explained(text) {
+  return html`<div class="sw-explain">${sections(text).map(({ title, items }) => html`<h4>${title}</h4>
+    <ul>${items.map((item) => html`<li class=${item.deeper ? "is-deeper" : ""} dir="auto">${item.text}</li>`)}</ul>`)}</div>`;
+}
 
 /** What a model said, set apart from what the host knows. @param {string} words @param {string} more */
 export function modelSays(words, more) {

@@ -4,7 +4,7 @@
 import { html, repeat } from "../vendor/lit.js";
 import { get, post } from "./api.js";
 import { Ticking, toast } from "./element.js";
-import { clock, confidence, day, eventWords, plain, span, stepKind, stepState, tone, whoWords } from "./format.js";
+import { clock, confidence, day, eventWords, moveWords, plain, span, stepKind, stepState, tone, whoWords } from "./format.js";
 import { Loaded } from "./loading.js";
 import { icon, kindIcon, modePill, modelSays, shot, statePill } from "./parts.js";
 import { address } from "./router.js";
@@ -70,7 +70,7 @@ class Run extends Ticking {
         ${step.kind === "ask_person" && asked ? question(asked) : ""}
         ${step.kind === "ask_person" && step.result?.would_have_asked ? rehearsed(step.result) : ""}
         ${step.kind === "ai" || step.kind === "ask_person" ? "" : said(step)}
-        ${step.pictures.map((/** @type {string} */ id) => shot(id, "A picture that the step looked at"))}
+        ${step.pictures.filter((/** @type {string} */ id) => id !== run.event.picture).map((/** @type {string} */ id) => shot(id, "A picture that the step looked at"))}
         <details class="sw-more"><summary>Details</summary>${details(step)}</details>
       </div></li>`;
   }
@@ -93,7 +93,7 @@ function question(asked) {
 /** A question that a Test run did not put, and what each reply would have done. @param {any} result */
 function rehearsed(result) {
   return html`<p dir="auto">Would have asked: ${result.would_have_asked}</p>
-    <ul class="sw-soft">${(result.replies ?? []).map((/** @type {any} */ r) => html`<li><bdi>${r.reply}</bdi>: ${r.moves?.length ? r.moves.join(", ") : "moves nothing"}</li>`)}</ul>`;
+    <ul class="sw-soft">${(result.replies ?? []).map((/** @type {any} */ r) => html`<li><bdi>${r.reply}</bdi>: ${r.moves?.length ? r.moves.map(moveWords).join(", ") : "moves nothing"}</li>`)}</ul>`;
 }
 
 /** What a step did, in a line. @param {any} step */

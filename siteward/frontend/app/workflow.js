@@ -6,7 +6,7 @@ import { get, post } from "./api.js";
 import { Ticking } from "./element.js";
 import { ago, clock, day, eventWords, runState } from "./format.js";
 import { Loaded, empty } from "./loading.js";
-import { modePill, runLink, statePill } from "./parts.js";
+import { explained, modePill, runLink, statePill } from "./parts.js";
 import { session } from "./session.js";
 
 class Workflow extends Ticking {
@@ -40,7 +40,7 @@ class Workflow extends Ticking {
     return html`${this._whole.view((w) => html`
       <h1 tabindex="-1" dir="auto">${w.name} <span class="sw-pill is-${w.state}">${{ on: "On", test: "Test", off: "Off" }[/** @type {"on"} */ (w.state)]}</span></h1>
       ${w.attention ? html`<p class="sw-note is-bad"><strong>Needs attention.</strong> ${w.attention}</p>` : ""}
-      ${w.judged.explain ? html`<details class="sw-card"><summary>What it does</summary><pre class="sw-explain" dir="auto">${w.judged.explain.text}</pre></details>` : ""}
+      ${w.judged.explain ? html`<details class="sw-card"><summary>What it does</summary>${explained(w.judged.explain.text)}</details>` : ""}
       <details class="sw-card"><summary>Its file, version ${w.version}</summary><pre class="sw-file" tabindex="0" dir="ltr">${w.text}</pre></details>`)}
       <h2>Try it</h2>${this._trying()}
       <h2>Runs</h2>${this._runs.view((value) => runList(value.runs))}`;

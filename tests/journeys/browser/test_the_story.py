@@ -42,7 +42,7 @@ async def turn_on(seen: Watched) -> None:
 
 async def question(page: Page) -> None:
     """Play vehicles until one leads to a question."""
-    await page.get_by_role("button", name="Play next vehicle").click()
+    await page.get_by_role("button", name="Play next").click()
     await page.get_by_role("link", name="Inbox").click()
     await expect(page.get_by_role("button", name="Let in")).to_be_visible(timeout=SLOW)
 
@@ -91,6 +91,9 @@ async def test_a_vehicle_comes_and_a_person_lets_it_in(demo: Demo) -> None:
         await seen.shot("6-workflows")
         await seen.page.locator(".sw-workflow h2 a").click()
         await expect(seen.page.get_by_role("heading", name="Try it")).to_be_visible()
+        await expect(seen.page.get_by_role("heading", name="Gate concierge")).to_be_visible()
+        await seen.page.get_by_text("What it does").click()
+        await expect(seen.page.locator(".sw-run-row")).to_have_count(1)
         await seen.shot("7-workflow")
         await seen.page.get_by_role("button", name="Log out").click()
         await expect(seen.page.get_by_role("heading", name="Log in")).to_be_visible()
