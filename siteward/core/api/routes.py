@@ -65,7 +65,7 @@ Handler = Callable[[Call], Awaitable[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route. `permission` None is public. `query` describes each query parameter; `body` is None where none is read."""
+    """A route. `permission` None is public. No answer takes longer than `seconds`. `query` describes each query parameter; `body` is None where none is read."""
 
     method: str
     path: str
@@ -77,6 +77,7 @@ class Route:
     query: Mapping[str, Shape] = field(default_factory=lambda: MappingProxyType({}))
     refuses: tuple[int, ...] = ()
     status: int = 200
+    seconds: float = 30.0
 
     @property
     def writes(self) -> bool:

@@ -24,9 +24,6 @@ from .shapes import BadRequest, check
 _log = logging.getLogger(__name__)
 
 PREFIX: Final = "/api/v1"
-SECONDS: Final = 30.0
-"""No answer takes longer than this."""
-
 AiohttpHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -47,7 +44,7 @@ def serve(route: Route, host: ApiHost, keys: Idempotency) -> AiohttpHandler:
             raw = await request.read()
             body = _body(request, raw, route)
         call = Call(host, session, request.remote, request.secure, request.match_info, _query(request, route), body)
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(route.seconds):
             answer, replayed = await _answer(request, route, call, raw, keys)
         return _response(answer, replayed, request)
 

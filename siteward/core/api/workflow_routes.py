@@ -33,6 +33,8 @@ LISTED: Final = record({**_OWN, "last_run": nullable(LAST_RUN), "runs_today": in
 WHOLE: Final = record({**_OWN, "text": text(most=131_072), "saved_by": text(), "saved_at": moment(), "judged": JUDGED})
 SAVED: Final = record({"id": text(), "version": integer()}, {"problems": listing(free())})
 MOST_TRIED: Final = 50
+TRY_SECONDS: Final = 300.0
+"""A model looks at each event anew: fifty pictures take a small machine minutes."""
 
 
 async def listed(call: Call) -> Answer:
@@ -263,5 +265,6 @@ ROUTES: Final = (
         record({"rows": listing(free())}),
         record({}, {"event_ids": listing(text(least=1, most=64), most=MOST_TRIED), "last": integer(1, MOST_TRIED)}),
         refuses=(404, 422),
+        seconds=TRY_SECONDS,
     ),
 )

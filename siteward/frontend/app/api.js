@@ -31,9 +31,10 @@ export function useToken(token) {
  * @param {string} method
  * @param {string} path
  * @param {unknown} [body]
+ * @param {number} [seconds] how long to wait for the answer
  * @returns {Promise<any>}
  */
-async function request(method, path, body) {
+async function request(method, path, body, seconds = 35) {
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -49,7 +50,7 @@ async function request(method, path, body) {
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
       credentials: "same-origin",
-      signal: AbortSignal.timeout(35_000),
+      signal: AbortSignal.timeout(seconds * 1000),
     });
   } catch (error) {
     throw new Problem({ status: 0, code: "offline", detail: "The site does not answer. Is it running, and are you on its network?" });
@@ -67,8 +68,8 @@ function key() {
 
 /** @param {string} path */
 export const get = (path) => request("GET", path);
-/** @param {string} path @param {unknown} [body] */
-export const post = (path, body) => request("POST", path, body);
+/** @param {string} path @param {unknown} [body] @param {number} [seconds] */
+export const post = (path, body, seconds) => request("POST", path, body, seconds);
 /** @param {string} path @param {unknown} body */
 export const put = (path, body) => request("PUT", path, body);
 /** The address of a kept picture. @param {string} id */

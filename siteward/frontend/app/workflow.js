@@ -28,7 +28,7 @@ class Workflow extends Ticking {
     this._busy = true;
     this._error = null;
     try {
-      this._tried = (await post(`/workflows/${this.workflow}/try`, { last: 20 })).rows;
+      this._tried = (await post(`/workflows/${this.workflow}/try`, { last: 20 }, 305)).rows;
     } catch (error) {
       this._error = /** @type {Error} */ (error);
     } finally {
