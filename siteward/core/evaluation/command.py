@@ -37,7 +37,7 @@ async def cli_eval(
     """Run the case sets (all shipped ones where none is named) and print tables, or JSON with `as_json`. `calibrate` runs without a confidence floor and
     writes the tables of the seen half. `least`: the Wilson lower bound of the held-out accuracy that must be reached; False where it is not.
     Raises `ConfigurationInvalid` for a case set or a picture that cannot be read."""
-    console = Console(file=out, width=None if out.isatty() else 140)
+    console = Console(file=out, width=None if out.isatty() else 160)
     reports, passed = [], True
     for file in files or shipped_cases():
         cases = load_cases(file)

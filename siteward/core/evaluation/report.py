@@ -96,7 +96,16 @@ def _result(one: CaseResult) -> dict[str, Any]:
 def print_report(evaluation: Evaluation, console: Console) -> None:
     """The figures, the confusion table of the held-out half, and the cases that went wrong."""
     table = Table(title=f"{evaluation.case_set.name} with {evaluation.model} ({evaluation.model_digest[:12]})")
-    for column in ("", "cases", "accuracy (95 %)", "majority class", "right when it acted", "unsure", "p50 / p95 ms"):
+    for column in (
+        "",
+        "cases",
+        "accuracy (95 %)",
+        "majority class",
+        "right when it acted",
+        "unsure",
+        "AUROC / Brier",
+        "p50 / p95 ms",
+    ):
         table.add_column(column)
     for name, held in GROUPS:
         figures = _figures(group(evaluation.results, held_out=held))
@@ -107,7 +116,8 @@ def print_report(evaluation: Evaluation, console: Console) -> None:
             _percent(figures["majority_class"], interval=False),
             _percent(figures["right_when_it_acted"]),
             _percent(figures["unsure"], interval=False),
-            f"{figures['ms_p50']:.0f} / {figures['ms_p95']:.0f}" if figures["ms_p50"] is not None else "-",
+            f"{_figure(figures['auroc'], 2)} / {_figure(figures['brier'], 2)}",
+            f"{_figure(figures['ms_p50'], 0)} / {_figure(figures['ms_p95'], 0)}",
         )
     console.print(table)
     console.print(_confusion_table(group(evaluation.results, held_out=True)))
@@ -132,6 +142,10 @@ def _confusion_table(results: Sequence[CaseResult]) -> Table:
     for label, row in rows.items():
         table.add_row(label, *(str(row.get(word, "")) for word in said))
     return table
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def _percent(figure: dict[str, Any], *, interval: bool = True) -> str:

@@ -1,0 +1,1 @@
+"""Converters of model files to ONNX, for `script/make_models.py`."""
