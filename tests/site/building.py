@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
+from siteward.core.clock import Clock
 from siteward.core.ids import TimedIds
 from siteward.core.site.audit import HOST
 from siteward.core.site.configuration import (
@@ -84,7 +85,7 @@ def chance(seed: int = 7) -> Chance:
 
 @asynccontextmanager
 async def open_site(
-    folder: Path, clock: StandingClock | None = None, configuration: SiteConfiguration = CONFIGURATION
+    folder: Path, clock: Clock | None = None, configuration: SiteConfiguration = CONFIGURATION
 ) -> AsyncIterator[Site]:
     """A site whose database lies in `folder`; passwords are hashed cheaply."""
     clock = clock or StandingClock()

@@ -99,6 +99,20 @@ async def test_a_vehicle_comes_and_a_person_lets_it_in(demo: Demo) -> None:
         await expect(seen.page.get_by_role("heading", name="Log in")).to_be_visible()
 
 
+async def test_trying_on_past_events_shows_what_would_have_been_done(demo: Demo) -> None:
+    async with demo.visitor() as seen:
+        await set_up(demo, seen)
+        await seen.page.locator(".sw-workflow h2 a").click()
+        await seen.page.get_by_role("button", name="Try on the last 20 events").click()
+        rows = seen.page.locator(".sw-table tbody tr")
+        await expect(rows.first).to_be_visible(timeout=4 * SLOW)
+        assert await rows.count() >= 10
+        await expect(seen.page.get_by_text("The model says").first).to_be_visible()
+        await seen.shot("9-try")
+        await seen.page.get_by_role("link", name="Inbox").click()
+        await expect(seen.page.get_by_text("No question waits")).to_be_visible()
+
+
 async def test_nothing_scrolls_sideways_on_a_small_phone(demo: Demo) -> None:
     async with demo.visitor(phone=True) as seen:
         await seen.page.set_viewport_size({"width": 320, "height": 640})
