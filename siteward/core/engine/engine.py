@@ -163,7 +163,8 @@ class Engine:
         matched = await self._match_left()
         orphans = select(workflow_runs.c.id).where(workflow_runs.c.state == RunState.RUNNING)
         left = [row["id"] for row in await self._parts.store.read(orphans)]
-        running = [run_id for run_id in left if run_id not in self._drivers and run_id not in self._runner.stranded]
+        held = self._runner.stranded | self._rehearsals.trying
+        running = [run_id for run_id in left if run_id not in self._drivers and run_id not in held]
         woken = await self._waits.settle()
         self._drive((*running, *woken))
         return bool(matched or running or woken)

@@ -35,6 +35,8 @@ class Rehearsals:
         self._acceptance = acceptance
         self._waits = waiting
         self._runner = runner
+        self.trying: set[str] = set()
+        """Runs that are driven here, and nowhere else."""
 
     async def try_events(self, workflow_id: str, event_ids: Sequence[str]) -> list[dict[str, JSON]]:
         """Decide each event with the newest version: one row per event, in the order given. No counter, limit, record or question is left;
@@ -67,8 +69,12 @@ class Rehearsals:
         if isinstance(met, Decided):
             await self._parts.store.submit(*met.ops)
             return {**row, "run": met.over, **await self._told(met.over)}
-        await self._parts.store.submit(*self._acceptance.uncounted(met))
-        await self._to_the_end(met.run_id)
+        self.trying.add(met.run_id)
+        try:
+            await self._parts.store.submit(*self._acceptance.uncounted(met))
+            await self._to_the_end(met.run_id)
+        finally:
+            self.trying.discard(met.run_id)
         return {**row, "run": met.run_id, **await self._told(met.run_id)}
 
     async def _to_the_end(self, run_id: str) -> None:

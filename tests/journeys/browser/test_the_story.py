@@ -107,6 +107,7 @@ async def test_trying_on_past_events_shows_what_would_have_been_done(demo: Demo)
         rows = seen.page.locator(".sw-table tbody tr")
         await expect(rows.first).to_be_visible(timeout=4 * SLOW)
         assert await rows.count() >= 10
+        await expect(rows.filter(has_text="Running")).to_have_count(0)
         await expect(seen.page.get_by_text("The model says").first).to_be_visible()
         await seen.shot("9-try")
         await seen.page.get_by_role("link", name="Inbox").click()
