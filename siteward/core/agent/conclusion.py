@@ -30,9 +30,17 @@ class _Measured:
     calibrated: bool
 
 
-def conclude(spec: DecisionSpec, rows: Sequence[TraceRow], tables: Tables, *, deterministic: bool) -> Conclusion:
-    """What these rows decide. The vote is over the resulting decision (after rules); a draw without a usable answer counts against agreement."""
-    drawn = _draws(spec, rows)
+def conclude(
+    spec: DecisionSpec,
+    rows: Sequence[TraceRow],
+    tables: Tables,
+    *,
+    deterministic: bool,
+    read: Mapping[str, Reading] | None = None,
+) -> Conclusion:
+    """What these rows decide. The vote is over the resulting decision (after rules); a draw without a usable answer counts against agreement.
+    `read` are readings that the caller has already, by row; they are what reading the row again would give."""
+    drawn = _draws(spec, rows, read or {})
     readings = [found for found in drawn.values() if found is not None]
     if not readings:
         return Conclusion(_nothing(rows), tuple(rows))
@@ -47,7 +55,9 @@ def conclude(spec: DecisionSpec, rows: Sequence[TraceRow], tables: Tables, *, de
     return Conclusion(_decide(spec, reading, measured, marked), marked)
 
 
-def _draws(spec: DecisionSpec, rows: Sequence[TraceRow]) -> dict[int, tuple[TraceRow, Reading] | None]:
+def _draws(
+    spec: DecisionSpec, rows: Sequence[TraceRow], read: Mapping[str, Reading]
+) -> dict[int, tuple[TraceRow, Reading] | None]:
     """Per draw the row that could be read, or None."""
     drawn: dict[int, tuple[TraceRow, Reading] | None] = {}
     for row in rows:
@@ -58,7 +68,7 @@ def _draws(spec: DecisionSpec, rows: Sequence[TraceRow]) -> dict[int, tuple[Trac
         if row.fault is not None:
             continue
         try:
-            drawn[number] = (row, spec.read(row.result))
+            drawn[number] = (row, read.get(row.id) or spec.read(row.result))
         except Malformed:
             continue
     return drawn

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from typing import Any
 from .client import Capabilities, ChatResult, Image, LLMClient, ModelDown
 from .conclusion import Conclusion, conclude
 from .confidence import Tables, usable_scores
-from .decision import Decision, DecisionSpec, UnsureReason
+from .decision import Decision, DecisionSpec, Reading, UnsureReason
 from .fields import FieldType, Malformed
 from .limits import Budget, Limits, Usage
 from .prompt import Material, Prompt, boundary, fitted, repair_message, tokens_of
@@ -59,7 +58,9 @@ async def run_look(
     material = Material(inputs or {}, site_facts, tuple(memory), len(images))
     look.ask(prompt, material, needs_picture)
     await look.draw(samples)
-    conclusion = conclude(spec, look.rows, tables or Tables(), deterministic=look.capabilities.deterministic)
+    conclusion = conclude(
+        spec, look.rows, tables or Tables(), deterministic=look.capabilities.deterministic, read=look.readings
+    )
     return look.decision(conclusion)
 
 
@@ -85,6 +86,7 @@ class _Look:
     clock: Callable[[], float]
     now: Callable[[], float]
     rows: list[TraceRow] = field(default_factory=list)
+    readings: dict[str, Reading] = field(default_factory=dict)
     prompt: Prompt | None = None
     calls: int = 0
     tokens_in: int = 0
@@ -155,7 +157,8 @@ class _Look:
     ) -> TraceRow | None:
         """One model call inside every bound, as a row; None where a bound forbids it (which leaves its own row)."""
         left = self.limits.seconds - (self.clock() - self.began)
-        size = tokens_of(messages, len(self.images))
+        first = self.prompt is not None and messages is self.prompt.messages
+        size = self.prompt.tokens if first and self.prompt else tokens_of(messages, len(self.images))
         room = min(self.limits.tokens - self.tokens_in - self.tokens_out, self.capabilities.context_tokens) - size
         if refusal := self._refusal(left, room):
             self._limit(refusal, UnsureReason.OVER_BUDGET, f"The step's bound on {refusal} is reached.")
@@ -165,7 +168,7 @@ class _Look:
             "attempt": attempt,
             "temperature": temperature,
             "max_tokens": min(self.max_tokens, room),
-            "prompt": _digest(json.dumps(messages)),
+            "prompt": _digest("\x00".join(turn["content"] for turn in messages)),
             "images": [hashlib.sha256(image.data).hexdigest() for image in self.images],
         }
         seed = int(_digest(f"{self.seed} {draw} {attempt}")[:7], 16)
@@ -215,35 +218,35 @@ class _Look:
         ms: int,
         size: int,
     ) -> TraceRow:
-        row = TraceRow(
-            id=f"r{len(self.rows) + 1}",
+        identity, fault, result = f"r{len(self.rows) + 1}", None, ""
+        tokens_in, tokens_out, scores = size, 0, None
+        if isinstance(answer, tuple):
+            fault, result = answer[0].value, answer[1]
+        else:
+            result = answer.content if isinstance(answer.content, str) else ""
+            tokens_in, tokens_out = _count(answer.tokens_in, size), _count(answer.tokens_out, len(result) // 3)
+            scores = usable_scores(answer.scores)
+            try:
+                self.readings[identity] = self.spec.read(answer.content)
+            except Malformed:
+                fault = UnsureReason.INVALID_OUTPUT.value
+        return TraceRow(
+            id=identity,
             kind=RowKind.LLM,
             name="decide",
-            status=RowStatus.OK,
+            status=RowStatus.OK if fault is None else RowStatus.FAILED,
             started_at=at,
             ms=ms,
             args_asked=asked,
             args_run=asked,
-            tokens_in=size,
-            tokens_out=0,
+            result=capped(result),
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
             model=self.capabilities.model,
             seed=seed,
+            fault=fault,
+            scores=scores,
         )
-        if isinstance(answer, tuple):
-            return replace(row, status=RowStatus.FAILED, fault=answer[0].value, result=capped(answer[1]))
-        content = answer.content if isinstance(answer.content, str) else ""
-        row = replace(
-            row,
-            result=capped(content),
-            tokens_in=_count(answer.tokens_in, size),
-            tokens_out=_count(answer.tokens_out, len(content) // 3),
-            scores=usable_scores(answer.scores),
-        )
-        try:
-            self.spec.read(answer.content)
-        except Malformed:
-            return replace(row, status=RowStatus.FAILED, fault=UnsureReason.INVALID_OUTPUT.value)
-        return row
 
     def _fault_sentence(self, row: TraceRow) -> str:
         try:

@@ -21,6 +21,7 @@ PROMPT_VERSION = 1
 IMAGE_TOKENS = 800
 """What a picture is reckoned at where a runtime does not say."""
 MARK = "…[cut]"
+_ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>[]`\u2028\u2029\x85"}
 _DEPTH, _ENTRIES = 8, 200
 _TEXT_CAPS = (2_000, 500, 120)
 
@@ -140,6 +141,4 @@ def _encode(value: object, cap: int, depth: int) -> str:
 def _text(text: str, cap: int) -> str:
     clean = text if len(text) <= cap else text[:cap] + MARK
     encoded = json.dumps(clean.encode("utf-8", "replace").decode("utf-8"), ensure_ascii=False)
-    for sign in "<>[]`\u2028\u2029\x85":
-        encoded = encoded.replace(sign, f"\\u{ord(sign):04x}")
-    return encoded
+    return encoded.translate(_ESCAPED)

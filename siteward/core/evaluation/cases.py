@@ -94,6 +94,10 @@ def load_cases(file: Path) -> CaseSet:
         step = spec_of(raw["step"])
     except OSError as error:
         raise _wrong(file, f"cannot be opened: {error.strerror}") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise _wrong(file, f"is not well-formed YAML{where}: {error.problem}") from error
     except (yaml.YAMLError, vol.Invalid, ValueError) as error:
         raise _wrong(file, f"is not a case set: {error}") from error
     folder = (file.parent / raw["pictures"]).resolve()
