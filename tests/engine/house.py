@@ -7,7 +7,6 @@ import itertools
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -18,7 +17,7 @@ from sqlalchemy import Select, Table, select
 
 from siteward.core.contract.document import State
 from siteward.core.contract.manifest_data import shipped_registry
-from siteward.core.contract.registry import Moves, Provenance, Registry, Repeat, SiteView
+from siteward.core.contract.registry import Provenance, Registry, Repeat, SiteView
 from siteward.core.contract.validate import validate
 from siteward.core.engine.engine import Engine
 from siteward.core.engine.parts import Parts
@@ -38,7 +37,7 @@ from siteward.steps import host_steps
 CAMERAS = {"gate": frozenset({"cam-1"}), "yard": frozenset({"cam-2", "cam-3"})}
 GUARD = "user:gerda"
 
-Performs = Callable[[ActionCall], Awaitable[Mapping[str, Any]]]
+Happening = Callable[[ActionCall], Awaitable[None]]
 
 
 @dataclass
@@ -47,7 +46,7 @@ class Outside:
 
     calls: list[ActionCall] = field(default_factory=list)
     raises: dict[str, list[BaseException]] = field(default_factory=dict)
-    before: dict[str, Performs] = field(default_factory=dict)
+    before: dict[str, Happening] = field(default_factory=dict)
 
     def acting(self, name: str) -> Callable[[ActionCall, Host], Awaitable[Mapping[str, Any]]]:
         async def perform(call: ActionCall, host: Host) -> Mapping[str, Any]:
@@ -307,13 +306,3 @@ class House:
 
     async def engine_alerts(self) -> list[str]:
         return [row["title"] for row in await self.rows(alerts) if row["kind"] == "engine"]
-
-
-def moving(registry: Registry) -> list[str]:
-    """Actions that always move."""
-    return [name for name, spec in registry.actions.items() if spec.moves is Moves.YES]
-
-
-def later(clock: SimulatedClock, seconds: float) -> Any:
-    """A moment from now."""
-    return clock.now() + timedelta(seconds=seconds)

@@ -39,7 +39,7 @@ class Hiccups:
         self._kept = kept
         self.when: str | None = None
         self.lost = 0
-        house.store.submit = self  # type: ignore[method-assign, assignment]
+        house.store.submit = self  # type: ignore[method-assign]
 
     async def __call__(self, *ops: Op) -> Any:
         wanted = self.when is not None and any(self.when in op.sql or self.when in op.params.values() for op in ops)
@@ -112,7 +112,7 @@ async def test_a_broken_run_ends_with_an_alert_and_holds_up_nobody(house: House)
             return await submit(*ops, Op("INSERT INTO nowhere VALUES (1)"))
         return await submit(*ops)
 
-    house.store.submit = poison  # type: ignore[method-assign, assignment]
+    house.store.submit = poison  # type: ignore[method-assign]
     await asyncio.gather(*(house.engine.accept(house.vehicle(camera=camera)) for camera in ("cam-1", "cam-2")))
     await house.engine.drain()
     assert sorted(await house.states()) == ["done", "failed"]

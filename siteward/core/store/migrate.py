@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Final
 
 from alembic import command
 from alembic.config import Config
@@ -15,6 +16,11 @@ from sqlalchemy.pool import NullPool
 
 from siteward.core.store.errors import DatabaseNewer, DatabaseUnusable
 
+_WHAT_TO_DO: Final = (
+    "Nothing was changed. Check that the folder may be written and has room; put a backup in its place, or move the file away to begin "
+    "with an empty one."
+)
+
 
 def migrate(path: str) -> None:
     """Migrate the SQLite file at `path`, made where it does not exist. Raises `DatabaseNewer`, `DatabaseUnusable`."""
@@ -24,7 +30,9 @@ def migrate(path: str) -> None:
         with engine.begin() as connection:
             _upgrade(connection, path)
     except (OperationalError, DatabaseError) as error:
-        raise DatabaseUnusable(f"The database {path} cannot be used: {error.orig}.", where=path) from error
+        raise DatabaseUnusable(
+            f"The database {path} cannot be used: {error.orig}. {_WHAT_TO_DO}", where=path
+        ) from error
     finally:
         engine.dispose()
 
@@ -56,4 +64,4 @@ def _make_file(path: str) -> None:
         finally:
             connection.close()
     except sqlite3.Error as error:
-        raise DatabaseUnusable(f"The database {path} cannot be opened: {error}.", where=path) from error
+        raise DatabaseUnusable(f"The database {path} cannot be opened: {error}. {_WHAT_TO_DO}", where=path) from error
