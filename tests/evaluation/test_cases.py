@@ -151,5 +151,5 @@ def test_a_set_that_cannot_be_opened_or_parsed_says_so(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationInvalid, match="cannot be opened"):
         load_cases(tmp_path / "none.yaml")
     (tmp_path / "bad.yaml").write_text("{", encoding="utf-8")
-    with pytest.raises(ConfigurationInvalid, match="is not a case set"):
+    with pytest.raises(ConfigurationInvalid, match="is not well-formed YAML in line 1"):
         load_cases(tmp_path / "bad.yaml")
