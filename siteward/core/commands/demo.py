@@ -15,7 +15,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from siteward.core.commands.output import Exit, err, errors_end_the_command, out, print_json, stop
+from siteward.core.commands.output import Exit, err, errors_end_the_command, out, print_json, stop, unwritable
 from siteward.core.commands.visitor import Story, play_story
 from siteward.core.demo_site import write_demo_site
 from siteward.core.host import open_host
@@ -35,7 +35,7 @@ def demo_command(once: bool, answer: str, keep: Path | None, as_json: bool) -> N
     Exit code 0: the run ended as it should. 1: it did not. 2: it could not be played.
     """
     logging.basicConfig(level=logging.ERROR, format="%(levelname)-7s %(name)s: %(message)s")
-    with errors_end_the_command(as_json), _folder(keep) as folder:
+    with errors_end_the_command(as_json), _folder(keep, as_json) as folder:
         story = asyncio.run(_play(folder, answer))
     if as_json:
         print_json(story.as_dict())
@@ -47,16 +47,21 @@ def demo_command(once: bool, answer: str, keep: Path | None, as_json: bool) -> N
 
 
 @contextmanager
-def _folder(keep: Path | None) -> Iterator[Path]:
+def _folder(keep: Path | None, as_json: bool) -> Iterator[Path]:
     """A folder for the site: a temporary one, or the given one, which must not hold a site."""
     if keep is not None:
         try:
             keep.mkdir(parents=True, exist_ok=True)
             made = write_demo_site(keep)
         except OSError as error:
-            stop(f"{keep} cannot be written: {error.strerror}.", Exit.COULD_NOT)
+            unwritable(keep, error, as_json=as_json)
         if not made:
-            stop(f"There is a site in {keep} already; name another folder.", Exit.COULD_NOT)
+            stop(
+                f"There is a site in {keep} already, and nothing was changed; name another folder.",
+                Exit.COULD_NOT,
+                as_json=as_json,
+                problem="site.exists",
+            )
         yield keep
         return
     made_folder = Path(tempfile.mkdtemp(prefix="siteward-demo-"))
@@ -76,8 +81,6 @@ async def _play(folder: Path, answer: str) -> Story:
 
 def _print(story: Story) -> None:
     out.print(f"[bold]{escape(story.shows)}[/]")
-    if story.note:
-        out.print(f"[dim]{escape(story.note)}[/]")
     table = Table("Time", "Step", "Result", box=None, pad_edge=False)
     for at, step, result in story.timeline():
         table.add_row(at, escape(step), escape(result))

@@ -39,8 +39,8 @@ class Story:
     run: dict[str, Any]
     gate: str
     answer: str
+    workflow: str
     turned_on_at: str
-    note: str = ""
 
     @property
     def went_well(self) -> bool:
@@ -55,7 +55,10 @@ class Story:
         """The run as lines: seconds since its start, the step, and what came of it in words."""
         began = _moment(self.run["started_at"])
         event = self.run["event"]
-        lines = [(_moment(event["at"]).strftime("%H:%M:%S"), f"Event: {event['type']}", f"camera {event['camera']}")]
+        lines = [
+            (_moment(self.turned_on_at).strftime("%H:%M:%S"), "Turned On", f"“{self.workflow}”, by user:{ADMIN}"),
+            (_moment(event["at"]).strftime("%H:%M:%S"), event["type"], f"camera {event['camera']}"),
+        ]
         for step in self.run["steps"]:
             ended = step["ended_at"] or step["started_at"]
             lines.append((f"+{(_moment(ended) - began).total_seconds():.1f} s", _named(step), _result(step)))
@@ -67,23 +70,29 @@ def _moment(text: str) -> datetime:
 
 
 def _named(step: dict[str, Any]) -> str:
-    return f"{step['name'] or step['kind']}"
+    """The author's name for the step, or its kind with what it acts on."""
+    target = next((step["inputs"][key]["value"] for key in ("gate", "siren", "to") if key in step["inputs"]), None)
+    return step["name"] or (step["kind"] if target is None else f"{step['kind']} {target}")
 
 
 def _result(step: dict[str, Any]) -> str:
     """One line for a person: a model's word is told apart from what the host knows."""
-    said = step["model"]
+    said, result = step["model"], step["result"] or {}
     if said is not None:
         sure = (
             "not measured" if said["confidence"] is None else f"{said['confidence']:.2f} ({said['confidence_source']})"
         )
-        return f"{step['outcome']}. The model says: “{said['reason']}”. Confidence {sure}."
+        return f"{step['outcome']}. The model says: “{said['reason']}” Confidence: {sure}."
     parts = [step["status"]] if step["status"] != "done" else []
-    if step["outcome"]:
+    if step["kind"] == "ask_person":
+        parts.append(f"{result['by']} replied “{result['reply']}”" if result.get("by") else str(step["outcome"]))
+    elif "authority" in result and result["authority"]:
+        state = result.get("result", {}).get("state")
+        parts.append(f"{state or 'done'}, allowed by {result['authority']['by'] or 'a rule'}")
+    elif "message" in step["inputs"]:
+        parts.append(f"“{step['inputs']['message']['value']}”")
+    elif step["outcome"]:
         parts.append(str(step["outcome"]))
-    parts += [
-        f"{key}: {value}" for key, value in (step["result"] or {}).items() if isinstance(value, str | int | float)
-    ]
     return ", ".join(parts) or "done"
 
 
@@ -134,6 +143,7 @@ async def _play(host: Host, admin: Session, guard: Session, answer: str) -> Stor
     await guard.call("POST", "/login", {"name": GUARD, "password": password})
     workflow = (await admin.call("GET", "/workflows"))["workflows"][0]
     await admin.call("POST", f"/workflows/{workflow['id']}/state", {"state": "on", "base_version": workflow["version"]})
+    turned = await admin.call("GET", f"/workflows/{workflow['id']}")
     played = await admin.call("POST", "/demo/next")
     approval = await _first_open(guard)
     replies = [one["reply"] for one in approval["replies"]]
@@ -142,7 +152,7 @@ async def _play(host: Host, admin: Session, guard: Session, answer: str) -> Stor
     await guard.call("POST", f"/approvals/{approval['id']}/reply", {"reply": answer})
     run = await _ended(admin, approval["run_id"])
     gates = (await admin.call("GET", "/gates"))["gates"]
-    return Story(played["scene"], run, gates[0]["state"], answer, run["started_at"], workflow["name"])
+    return Story(played["scene"], run, gates[0]["state"], answer, workflow["name"], turned["changed_at"])
 
 
 async def _first_open(guard: Session) -> Any:
