@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import isawaitable
 from types import MappingProxyType
+from typing import Final
 
 from siteward.core.agent import LLMClient
 from siteward.core.errors import SitewardError
+from siteward.core.plugins.guard import Hung, Raised, Worked, attempt_async
 from siteward.core.plugins.objects import Host, ModelKind
 from siteward.core.site.configuration import ModelConfiguration
+
+OPEN_SECONDS: Final = 60.0
+"""How long one model may take to open; the host starts without it then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +57,20 @@ async def open_models(
                 "install siteward[vision]; otherwise correct the kind in configuration.yaml."
             )
             continue
-        try:
-            client = await kind.open(model.settings, host)
-        except SitewardError as error:
-            problems[name] = error.sentence
-            continue
+        match await attempt_async(partial(kind.open, model.settings, host), OPEN_SECONDS):
+            case Worked(value=client):
+                pass
+            case Hung(seconds=seconds):
+                problems[name] = f"The model {name} did not open within {seconds:.0f} s. Is what it talks to there?"
+                continue
+            case Raised(error=SitewardError(sentence=sentence)):
+                problems[name] = sentence
+                continue
+            case Raised(last_line=last_line):
+                problems[name] = (
+                    f"The model {name} could not be opened: {last_line}. Check its settings in configuration.yaml."
+                )
+                continue
         _close_with(exits, client)
         digests[name] = client.capabilities.digest
         if client.capabilities.images:

@@ -18,6 +18,12 @@ class SiteInUse(SitewardError):
     code = "site.in_use"
 
 
+class FolderUnwritable(SitewardError):
+    """The site's folder cannot be written."""
+
+    code = "site.unwritable"
+
+
 class SiteLock:
     """A lock on a folder that the kernel drops when the process ends, however it ends."""
 
@@ -26,8 +32,14 @@ class SiteLock:
         self._file = -1
 
     def __enter__(self) -> Self:
-        """Take the lock. Raises `SiteInUse`, with the number of the process that holds it."""
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Take the lock. Raises `SiteInUse`, with the number of the process that holds it, and `FolderUnwritable`."""
+        try:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise FolderUnwritable(
+                f"{self._path} cannot be written: {error.strerror}. The host needs a folder that it may write.",
+                where=str(self._path),
+            ) from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

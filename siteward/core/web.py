@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -31,15 +32,21 @@ async def serving(host: ApiHost, address: str, port: int) -> AsyncIterator[str]:
         try:
             await site.start()
         except OSError as error:
-            if error.errno not in (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES):
-                raise
-            raise PortInUse(
-                f"{address}:{port} cannot be used: {error.strerror}. Stop what uses it, or give another port: `siteward run "
-                "--port 8788`, or web.port in configuration.yaml.",
-                where=f"{address}:{port}",
-            ) from error
+            raise PortInUse(f"{address}:{port} cannot be used: {_reason(error)}", where=f"{address}:{port}") from error
         bound = runner.addresses[0][1]
         shown = "127.0.0.1" if address in ("0.0.0.0", "::") else address
         yield f"http://{shown}:{bound}"
     finally:
         await runner.cleanup()
+
+
+def _reason(error: OSError) -> str:
+    """What is wrong with the address, and what to do."""
+    match error.errno:
+        case errno.EADDRINUSE | errno.EACCES:
+            what = (
+                f"{os.strerror(error.errno)}. Stop what uses it, or give another port: `siteward run --port 8788`, or"
+            )
+            return f"{what} web.port in configuration.yaml."
+        case _:
+            return f"{error.strerror or error}. Correct web.host in configuration.yaml: an address of this machine."

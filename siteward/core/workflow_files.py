@@ -47,7 +47,11 @@ async def import_new_files(folder: Path, site: Site, engine: Engine, registry: R
 
 async def _import(file: Path, site: Site, engine: Engine, registry: Registry, view: SiteView) -> bool:
     """Whether the file is in the site now. A kill between saving and marking leaves a workflow of that name: it is not saved twice."""
-    checked = await asyncio.to_thread(_check, file, registry, view)
+    try:
+        checked = await asyncio.to_thread(_check, file, registry, view)
+    except OSError as error:
+        _LOG.error("%s cannot be read: %s. It was not imported.", file, error.strerror)
+        return False
     document = checked.report.document
     if not checked.report.ok or checked.text is None or document is None:
         for problem in checked.report.problems:

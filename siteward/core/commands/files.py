@@ -88,13 +88,11 @@ def explain_command(file: str, fragment: bool, as_json: bool) -> None:
     report = check(file, _read(file, as_json), default_registry(), fragment=fragment).report
     explanation = _explain(report)
     if explanation is None:
+        if as_json:
+            print_json({"ok": False, "problems": [problem.as_dict() for problem in report.problems]})
+            raise click.exceptions.Exit(int(Exit.REFUSED))
         _print_problems(file, report)
-        stop(
-            f"{file} cannot be read as a workflow; the lines above say why.",
-            Exit.REFUSED,
-            as_json=as_json,
-            problem="workflow.broken",
-        )
+        stop(f"{file} cannot be read as a workflow; the lines above say why.", Exit.REFUSED)
     if as_json:
         print_json({"ok": report.ok, **asdict(explanation)})
     else:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import click
 import orjson
 from rich.console import Console
+from rich.markup import escape
 
 from siteward.core.errors import SitewardError
 
@@ -40,13 +41,23 @@ def print_json(value: Any) -> None:
 def stop(
     sentence: str, code: Exit, *, as_json: bool = False, problem: str = "error", where: str | None = None
 ) -> NoReturn:
-    """End the command with one clear sentence (on standard error) and its exit code."""
+    """End the command with one clear sentence (on standard error) and its exit code. The place stands before it, unless it names it itself."""
     if as_json:
         print_json({"ok": False, "error": {"code": problem, "message": sentence, "where": where}})
     else:
-        place = f"{where}: " if where else ""
-        err.print(f"[bold red]siteward:[/] {click.unstyle(place)}{sentence}", markup=True)
+        place = f"{where}: " if where and where not in sentence else ""
+        err.print(f"[bold red]siteward:[/] {escape(place + sentence)}")
     raise click.exceptions.Exit(int(code))
+
+
+def unwritable(path: Path, error: OSError, *, as_json: bool = False) -> NoReturn:
+    """End the command because `path` cannot be written."""
+    stop(
+        f"{path} cannot be written: {error.strerror}. Name a folder that you may write, with --config DIR.",
+        Exit.COULD_NOT,
+        as_json=as_json,
+        problem="site.unwritable",
+    )
 
 
 @contextmanager

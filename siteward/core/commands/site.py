@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ from siteward.core.commands.output import (
     print_json,
     site_folder,
     stop,
+    unwritable,
 )
 from siteward.core.commands.past import newest_events, run_rows, shown
 from siteward.core.demo_site import write_demo_site
@@ -28,6 +30,8 @@ from siteward.core.site.configuration import read_configuration
 from siteward.core.site_lock import SiteLock
 from siteward.core.web import serving
 
+WOULD_HAVE = 48
+"""Letters of one effect in the table; a message repeats the whole reason."""
 FIRST_CONFIGURATION = """\
 # A site. `siteward run` says where something is wrong; docs/installer.md has every key.
 name: My site
@@ -50,7 +54,7 @@ def init_command(context: click.Context) -> None:
             (folder / name).mkdir(parents=True, exist_ok=True)
         file.write_text(FIRST_CONFIGURATION, encoding="utf-8")
     except OSError as error:
-        stop(f"{folder} cannot be written: {error.strerror}.", Exit.COULD_NOT)
+        unwritable(folder, error)
     out.print(f"Made {escape(str(file))}. Start it with `siteward --config {escape(str(folder))} run`.")
 
 
@@ -68,7 +72,7 @@ def run_command(context: click.Context, demo: bool, port: int | None) -> None:
             if write_demo_site(folder):
                 out.print(f"Made the demo site in {escape(str(folder))}.")
         except OSError as error:
-            stop(f"{folder} cannot be written: {error.strerror}.", Exit.COULD_NOT)
+            unwritable(folder, error)
     folder = existing_site(context)
     logging.basicConfig(level=logging.INFO, format="%(levelname)-7s %(name)s: %(message)s")
     with errors_end_the_command(), SiteLock(folder):
@@ -139,20 +143,26 @@ def try_command(context: click.Context, workflow: str, last: int, as_json: bool)
     if as_json:
         print_json(rows)
         return
-    table = Table("When", "Camera", "Event", "Decision", "Confidence", "Reason", "Would have", box=None)
+    table = Table("When", "Event", "Decided", "Would have (--json has all of it)", box=None)
     for row in rows:
-        sure = "not measured" if row["confidence"] is None else f"{row['confidence']:.2f}"
-        decided = row["decision"] or row["state"]
-        table.add_row(
-            row["at"],
-            escape(row["camera"] or ""),
-            escape(row["type"]),
-            escape(decided),
-            sure if row["decision"] else "",
-            escape(row["reason"] or row["why"] or ""),
-            escape("; ".join(row["would_have"])),
-        )
+        table.add_row(row["at"], *(escape(cell) for cell in (_came(row), _decided(row), _would_have(row))))
     out.print(table if rows else "There is no past event that this workflow would take.")
+
+
+def _came(row: dict[str, Any]) -> str:
+    return f"{row['type']}\n{row['camera'] or ''}"
+
+
+def _decided(row: dict[str, Any]) -> str:
+    """The decision, how sure it is, and the first sentence of its reason; the state where nothing was decided."""
+    if not row["decision"]:
+        return f"{row['state']}\n{row['why'] or ''}"
+    sure = "not measured" if row["confidence"] is None else f"{row['confidence']:.2f}"
+    return f"{row['decision']} ({sure})\n{(row['reason'] or '').split('. ')[0]}"
+
+
+def _would_have(row: dict[str, Any]) -> str:
+    return "\n".join(shorten(one, WOULD_HAVE, placeholder=" …") for one in row["would_have"])
 
 
 async def _try(folder: Path, name: str, last: int, as_json: bool) -> list[dict[str, Any]]:

@@ -34,6 +34,8 @@ class Source(StrEnum):
     SHIPPED = "shipped"
     PACKAGE = "package"
     CUSTOM = "custom"
+    CONFIGURED = "configured"
+    """It stands in the configuration and was found nowhere."""
 
 
 @dataclass(frozen=True, slots=True)

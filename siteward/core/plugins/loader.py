@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Final
 
 import pluggy
@@ -17,7 +18,7 @@ import siteward
 from siteward.core.contract.manifest_data import ManifestConflict
 from siteward.core.errors import SitewardError
 
-from .discovery import Found, Source, find_shipped
+from .discovery import CUSTOM, Found, Source, find_shipped
 from .drivers import drives_gates
 from .guard import Hung, Raised, Worked, attempt, attempt_in_thread
 from .manifest import Manifest, read_manifest
@@ -60,6 +61,7 @@ async def load(
     loading = Loading(frozenset(configured))
     for candidate in loading.candidates(places):
         loading.settle(candidate, await attempt_in_thread(candidate.bring, seconds))
+    loading.note_unknown()
     return loading.loaded()
 
 
@@ -96,6 +98,18 @@ class Loading:
                 self._note(candidate.found, LoadState.FAILED, sentence)
             case Raised() as failure:
                 self._note_raised(candidate, failure)
+
+    def note_unknown(self) -> None:
+        """Note every configured domain that was not found: a slip in a name is said, not passed over."""
+        known = sorted(self._records)
+        for domain in sorted((self._configured or frozenset()) - self._records.keys()):
+            near = get_close_matches(domain, known, 1)
+            meant = f"; did you mean {near[0]}?" if near else "."
+            sentence = (
+                f"There is no integration {domain}, which stands under `integrations` in configuration.yaml{meant} Correct the name, "
+                f"install the package that brings it, or put it into {CUSTOM}/{domain}."
+            )
+            self._records[domain] = LoadRecord(domain, Source.CONFIGURED, LoadState.NEEDS_ATTENTION, sentence)
 
     def loaded(self) -> Loaded:
         """What is there now."""

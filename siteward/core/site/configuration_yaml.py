@@ -13,6 +13,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import yaml
+from yaml.reader import ReaderError
 
 from siteward.core.errors import ConfigurationInvalid
 
@@ -95,8 +96,11 @@ class _Reader:
             mark = error.problem_mark
             where = Mark(path.name, mark.line + 1, mark.column + 1) if mark else path.name
             raise ConfigurationInvalid(f"This is not well-formed YAML: {error.problem}.", where=str(where)) from error
-        except yaml.YAMLError as error:
-            raise ConfigurationInvalid(f"This is not well-formed YAML: {error}.", where=path.name) from error
+        except ReaderError as error:
+            raise ConfigurationInvalid(
+                f"Character {error.position + 1} of the file may not stand in YAML: {error.reason}. Save the file as plain text.",
+                where=path.name,
+            ) from error
         if node is None:
             return {}
         return self._value(node, path.name, marks, at, depth)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import voluptuous as vol
+
 from siteward.sdk import ConfigurationInvalid, Host
 from siteward.sdk.agent import Capabilities, ChatResult, Image, LLMClient
 
@@ -36,6 +38,13 @@ DEADLINE = 20.0
 MOST_PICTURES = 4
 CONTEXT_TOKENS = 65_536
 """Prompts are not read here, so none is too long."""
+SETTINGS = vol.Schema(
+    {
+        vol.Optional("models_folder"): str,
+        vol.Optional("threads", default=1): vol.All(int, vol.Range(min=1, max=2)),
+        vol.Optional("deadline", default=DEADLINE): vol.All(vol.Any(int, float), vol.Range(min=1, max=120)),
+    }
+)
 TEXT_FIELDS = frozenset({"plate_text", "text_seen"})
 
 
@@ -102,13 +111,19 @@ class Perception:
 
 
 async def open_perception(settings: Mapping[str, Any], host: Host) -> LLMClient:
-    """Open the model of a site. Raises `ConfigurationInvalid` where a shipped file is missing or was changed."""
-    chosen = PerceptionSettings(
-        models_folder=Path(settings.get("models_folder") or Path(host.config_dir) / "models"),
-        threads=int(settings.get("threads", 1)),
-        deadline=float(settings.get("deadline", DEADLINE)),
-    )
-    return await open_with(chosen)
+    """Open the model of a site. Raises `ConfigurationInvalid` for wrong settings, and where a shipped file is missing or was changed."""
+    try:
+        given = SETTINGS(dict(settings))
+    except vol.Invalid as error:
+        raise ConfigurationInvalid(f"The settings of {NAME} are wrong: {error}.", where=NAME) from error
+    named = given.get("models_folder")
+    folder = Path(named or Path(host.config_dir) / "models")
+    if named and not await asyncio.to_thread(folder.is_dir):
+        raise ConfigurationInvalid(
+            f"The models_folder {folder} is not there; correct it in configuration.yaml, or make it with `siteward models add`.",
+            where=NAME,
+        )
+    return await open_with(PerceptionSettings(folder, given["threads"], float(given["deadline"])))
 
 
 async def open_with(settings: PerceptionSettings) -> Perception:
