@@ -86,7 +86,7 @@ def _result(step: dict[str, Any]) -> str:
     parts = [step["status"]] if step["status"] != "done" else []
     if step["kind"] == "ask_person":
         parts.append(f"{result['by']} replied “{result['reply']}”" if result.get("by") else str(step["outcome"]))
-    elif "authority" in result and result["authority"]:
+    elif result.get("authority"):
         state = result.get("result", {}).get("state")
         parts.append(f"{state or 'done'}, allowed by {result['authority']['by'] or 'a rule'}")
     elif "message" in step["inputs"]:

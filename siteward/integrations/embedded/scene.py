@@ -123,7 +123,7 @@ class Eyes:
     def _read(self, close: Pixels, facts: dict[str, object], scores: dict[str, float]) -> str:
         """Fill in what is written in the picture; returns the words for it."""
         if self.reader is None:
-            return " Text was not measured: no reader is installed (`siteward models add rapidocr`)."
+            return " Text not measured (no reader)."
         lines = self.reader.read(close)
         facts["text_seen"] = [text for text, _ in lines]
         scores["text_seen"] = min((score for _, score in lines), default=1.0)
