@@ -55,12 +55,15 @@ def _upgrade(connection: Connection, path: str) -> None:
 
 
 def _make_file(path: str) -> None:
-    """WAL and incremental vacuum belong to the file and must be set before its first table."""
+    """WAL and incremental vacuum belong to the file and must be set before its first table. What is set already is not written again: a
+    database that this Siteward then refuses stays byte for byte as it was."""
     try:
         connection = sqlite3.connect(path)
         try:
-            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
-            connection.execute("PRAGMA journal_mode=WAL")
+            if connection.execute("PRAGMA page_count").fetchone() == (0,):
+                connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                connection.execute("PRAGMA journal_mode=WAL")
         finally:
             connection.close()
     except sqlite3.Error as error:
