@@ -60,7 +60,9 @@ def test_what_is_not_reached_is_an_exit_code(tmp_path: Path) -> None:
         ({"cases": []}, "is not a case set: "),
     ],
 )
-def test_a_set_that_cannot_be_used_is_said_in_one_sentence(tmp_path: Path, changes: dict[str, object], says: str) -> None:
+def test_a_set_that_cannot_be_used_is_said_in_one_sentence(
+    tmp_path: Path, changes: dict[str, object], says: str
+) -> None:
     said = siteward("--config", tmp_path, "eval", cases(tmp_path, **changes))
     assert said.code == COULD_NOT
     assert said.sentence.startswith(f"The case set {tmp_path}/mine.yaml ")

@@ -131,6 +131,16 @@ class Life:
         status = self._status
         return status in (signal.SIGKILL, -signal.SIGKILL)
 
+    def code_of_exit(self) -> int | None:
+        """With what it ended, None while it lives."""
+        return (
+            None
+            if self._status is None
+            else os.waitstatus_to_exitcode(self._status)
+            if self._process is None
+            else self._status
+        )
+
     def kill(self) -> None:
         """SIGKILL the host, and nothing that it started."""
         if self.alive():
