@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, confidence, countdown, marked, moveWords, plain, sections, span } from "../../siteward/frontend/app/format.js";
+import {
+  ago,
+  confidence,
+  countdown,
+  marked,
+  moveWords,
+  plain,
+  sections,
+  span,
+} from "../../siteward/frontend/app/format.js";
 
 const NOW = Date.parse("2026-03-02T09:00:00Z");
 const before = (seconds) => new Date(NOW - seconds * 1000).toISOString();
@@ -15,7 +24,10 @@ test("a clock of the host that runs ahead shows no negative time", () => {
 });
 
 test("time left counts down to nothing", () => {
-  assert.deepEqual([-90, -9, -3700].map((s) => countdown(before(s), NOW)), ["1:30", "0:09", "1:01:40"]);
+  assert.deepEqual(
+    [-90, -9, -3700].map((s) => countdown(before(s), NOW)),
+    ["1:30", "0:09", "1:01:40"],
+  );
   assert.equal(countdown(before(0), NOW), null);
   assert.equal(countdown(null, NOW), null);
 });
@@ -36,8 +48,15 @@ test("what a model said is marked wherever it stands in a message", () => {
     { text: "a van", said: true },
     { text: ".", said: false },
   ]);
-  assert.deepEqual(marked("all is the model's", ["all is the model's", ""]), [{ text: "all is the model's", said: true }]);
-  assert.equal(marked("a.b", ["a.b"]).map((piece) => piece.text).join(""), "a.b");
+  assert.deepEqual(marked("all is the model's", ["all is the model's", ""]), [
+    { text: "all is the model's", said: true },
+  ]);
+  assert.equal(
+    marked("a.b", ["a.b"])
+      .map((piece) => piece.text)
+      .join(""),
+    "a.b",
+  );
 });
 
 test("a reply says what it would move in words", () => {
@@ -46,9 +65,15 @@ test("a reply says what it would move in words", () => {
 });
 
 test("an explanation reads section by section", () => {
-  const found = sections("Name\nStarts when:\n  - a car\nAsks:\n  - guard: \"in?\"\n      Let in: opens\n");
-  assert.deepEqual(found.map((section) => section.title), ["Starts when", "Asks"]);
-  assert.deepEqual(found[1].items.map((item) => item.deeper), [false, true]);
+  const found = sections('Name\nStarts when:\n  - a car\nAsks:\n  - guard: "in?"\n      Let in: opens\n');
+  assert.deepEqual(
+    found.map((section) => section.title),
+    ["Starts when", "Asks"],
+  );
+  assert.deepEqual(
+    found[1].items.map((item) => item.deeper),
+    [false, true],
+  );
 });
 
 test("any value reads as one line", () => {

@@ -4,7 +4,9 @@ import { address, parse } from "../../siteward/frontend/app/router.js";
 import { backOff } from "../../siteward/frontend/app/live.js";
 
 test("an address and its place are the same thing", () => {
-  for (const id of ["01ABC", "a/b", "ü ?#%"]) assert.deepEqual([parse(address("runs", id)).page, parse(address("runs", id)).id], ["runs", id]);
+  for (const id of ["01ABC", "a/b", "ü ?#%"]) {
+    assert.deepEqual([parse(address("runs", id)).page, parse(address("runs", id)).id], ["runs", id]);
+  }
 });
 
 test("an unknown or broken address leads to the workflows", () => {

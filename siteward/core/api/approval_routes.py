@@ -18,6 +18,7 @@ APPROVAL: Final = record(
     {
         "id": text(),
         "run_id": text(),
+        "path": text(),
         "workflow_id": text(),
         "workflow": text(),
         "camera": nullable(text()),
@@ -46,6 +47,7 @@ def as_approval(person: Person, approval: Approval) -> dict[str, Any]:
     return {
         "id": approval.id,
         "run_id": approval.run_id,
+        "path": approval.path,
         "workflow_id": approval.workflow_id,
         "workflow": approval.workflow,
         "camera": approval.camera,

@@ -32,7 +32,7 @@ export function useToken(token) {
  * @param {string} path
  * @param {unknown} [body]
  * @param {number} [seconds] how long to wait for the answer
- * @returns {Promise<any>}
+ * @returns {Promise<any>} what `host.js` gives a type
  */
 async function request(method, path, body, seconds = 35) {
   /** @type {Record<string, string>} */
@@ -48,15 +48,21 @@ async function request(method, path, body, seconds = 35) {
     response = await fetch(PREFIX + path, {
       method,
       headers,
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? null : JSON.stringify(body),
       credentials: "same-origin",
       signal: AbortSignal.timeout(seconds * 1000),
     });
-  } catch (error) {
-    throw new Problem({ status: 0, code: "offline", detail: "The site does not answer. Is it running, and are you on its network?" });
+  } catch {
+    throw new Problem({
+      status: 0,
+      code: "offline",
+      detail: "The site does not answer. Is it running, and are you on its network?",
+    });
   }
   if (response.ok) return response.json();
-  const told = await response.json().catch(() => ({ status: response.status, code: "http", detail: response.statusText }));
+  const told = await response
+    .json()
+    .catch(() => ({ status: response.status, code: "http", detail: response.statusText }));
   if (response.status === 401 && told.code === "session.missing") window.dispatchEvent(new Event(SIGNED_OUT));
   throw new Problem(told);
 }
@@ -70,7 +76,5 @@ function key() {
 export const get = (path) => request("GET", path);
 /** @param {string} path @param {unknown} [body] @param {number} [seconds] */
 export const post = (path, body, seconds) => request("POST", path, body, seconds);
-/** @param {string} path @param {unknown} body */
-export const put = (path, body) => request("PUT", path, body);
 /** The address of a kept picture. @param {string} id */
 export const picture = (id) => `${PREFIX}/media/${encodeURIComponent(id)}`;

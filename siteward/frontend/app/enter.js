@@ -2,8 +2,8 @@
 /** Setting up with the one-time code, and logging in. */
 
 import { html } from "../vendor/lit.js";
-import { post } from "./api.js";
-import { Page } from "./element.js";
+import { Page, asError } from "./element.js";
+import { enter } from "./host.js";
 import { here } from "./router.js";
 import { session } from "./session.js";
 
@@ -30,11 +30,11 @@ class Enter extends Page {
     this._busy = true;
     this._error = null;
     try {
-      const me = await post(this.setup ? "/setup" : "/login", given);
+      const me = await enter(this.setup, given);
       if (here().page === "setup" || here().page === "login") location.hash = "#/workflows";
       session.take(me);
     } catch (error) {
-      this._error = /** @type {Error} */ (error);
+      this._error = asError(error);
     } finally {
       this._busy = false;
     }
@@ -45,18 +45,52 @@ class Enter extends Page {
     return html`<main class="sw-enter">
       <form class="sw-card" @submit=${this._enter}>
         <h1>${this.setup ? "Set up this site" : "Log in"}</h1>
-        ${this.setup ? html`<p class="sw-soft">You are the first visitor. The code stands in the terminal that started Siteward; with it you make the admin account.</p>
-          <label class="sw-field"><span>One-time code</span>
-            <input name="code" required maxlength="40" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" .value=${code}></label>` : ""}
-        <label class="sw-field"><span>Name</span>
-          <input name="name" required maxlength="40" autocomplete="username" autocapitalize="none" spellcheck="false"></label>
-        <label class="sw-field"><span>Password</span>
-          <input name="password" type="password" required minlength=${this.setup ? 10 : 1} maxlength="256" autocomplete=${this.setup ? "new-password" : "current-password"}></label>
-        ${this.setup ? html`<label class="sw-field"><span>The same password again</span>
-          <input name="again" type="password" required maxlength="256" autocomplete="new-password"></label>
-          <p class="sw-soft">At least 10 characters. The name is small letters and digits.</p>` : ""}
+        ${
+          this.setup
+            ? html`<p class="sw-soft">
+                  You are the first visitor. Siteward wrote a one-time code into the terminal where it was started;
+                  whoever has it makes the admin account, once.
+                </p>
+                <label class="sw-field"
+                  ><span>One-time code</span>
+                  <input
+                    name="code"
+                    required
+                    maxlength="40"
+                    autocomplete="one-time-code"
+                    autocapitalize="characters"
+                    spellcheck="false"
+                    .value=${code}
+                /></label>`
+            : ""
+        }
+        <label class="sw-field"
+          ><span>Name</span>
+          <input name="name" required maxlength="40" autocomplete="username" autocapitalize="none" spellcheck="false"
+        /></label>
+        <label class="sw-field"
+          ><span>Password</span>
+          <input
+            name="password"
+            type="password"
+            required
+            minlength=${this.setup ? 10 : 1}
+            maxlength="256"
+            autocomplete=${this.setup ? "new-password" : "current-password"}
+        /></label>
+        ${
+          this.setup
+            ? html`<label class="sw-field"
+                  ><span>The same password again</span>
+                  <input name="again" type="password" required maxlength="256" autocomplete="new-password"
+                /></label>
+                <p class="sw-soft">At least 10 characters. The name is small letters and digits.</p>`
+            : ""
+        }
         ${this._error ? html`<p class="sw-note is-bad" role="alert">${this._error.message}</p>` : ""}
-        <button class="sw-button is-main" ?disabled=${this._busy}>${this.setup ? "Make the admin account" : "Log in"}</button>
+        <button class="sw-button is-main" ?disabled=${this._busy}>
+          ${this.setup ? "Make the admin account" : "Log in"}
+        </button>
       </form>
     </main>`;
   }

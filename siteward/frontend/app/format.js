@@ -28,7 +28,9 @@ export function span(seconds) {
   if (seconds < 10) return `${Math.max(0, Math.round(seconds * 10) / 10)} s`;
   const whole = Math.round(seconds);
   if (whole < MINUTE) return `${whole} s`;
-  if (whole < HOUR) return [`${Math.floor(whole / MINUTE)} min`, whole % MINUTE ? `${whole % MINUTE} s` : ""].filter(Boolean).join(" ");
+  if (whole < HOUR) {
+    return [`${Math.floor(whole / MINUTE)} min`, whole % MINUTE ? `${whole % MINUTE} s` : ""].filter(Boolean).join(" ");
+  }
   const minutes = Math.floor((whole % HOUR) / MINUTE);
   return [`${Math.floor(whole / HOUR)} h`, minutes ? `${minutes} min` : ""].filter(Boolean).join(" ");
 }
@@ -49,7 +51,12 @@ export function countdown(due, now) {
 
 /** @param {string} moment */
 export function clock(moment) {
-  return new Date(moment).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+  return new Date(moment).toLocaleTimeString(undefined, {
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+  });
 }
 
 /** @param {string} moment */
@@ -144,6 +151,52 @@ export function confidence(model) {
   return `confidence: ${Math.round(model.confidence * 100)} %${source}`;
 }
 
+/** Where a confidence comes from, for someone who wonders. @type {Readonly<Record<string, string>>} */
+const CONFIDENCE = Object.freeze({
+  score: "the detector's own score for what it found",
+  agreement: "the share of several independent looks that agreed",
+  likelihood: "the model's own likelihood of its answer",
+  precision: "how often this answer was right so far, in cases that people marked",
+  evidence: "how well the evidence supports the answer",
+});
+
+/** @param {string | null} source */
+export function confidenceMeans(source) {
+  if (source === null) return "Not measured: this model gives no figure that can be checked, so none is shown.";
+  return `Measured as ${CONFIDENCE[source] ?? source}. It can still be wrong.`;
+}
+
+/**
+ * What a try would have done, sorted by what a person looks for first. Lines to the log are only counted at first sight.
+ * @param {readonly string[]} lines
+ * @param {string | null} reason the model's reason, which stands beside them already
+ * @returns {{acts: string[], asks: string[], logs: string[]}}
+ */
+export function wouldHave(lines, reason) {
+  const short = (/** @type {string} */ line) => (reason ? line.replaceAll(reason, "…") : line);
+  const starts = (/** @type {string} */ word) => lines.filter((line) => line.startsWith(word));
+  const asks = starts("ask: ").map((line) => short(line.slice("ask: ".length)));
+  const logs = starts("log ").map((line) => line.replace(/^log (message )?/, ""));
+  return { acts: lines.filter((line) => !/^(ask: |log )/.test(line)).map(short), asks, logs };
+}
+
+/**
+ * How often each decision was made, the most frequent first.
+ * @param {readonly (string | null | undefined)[]} decisions
+ * @returns {[string, number][]}
+ */
+export function tally(decisions) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const decision of decisions) {
+    counts.set(decision ?? "no decision", (counts.get(decision ?? "no decision") ?? 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1]);
+}
+
+/** A name of the file as words: `min_seconds` as `min seconds`. @param {string} name */
+export const nameWords = (name) => name.replaceAll("_", " ");
+
 /** What a move does, in words: `gate.open north` as `opens north`. @param {string} move */
 export function moveWords(move) {
   return move
@@ -165,9 +218,14 @@ export function marked(message, said) {
   for (const words of [...said].filter((w) => w.trim()).sort((a, b) => b.length - a.length)) {
     pieces = pieces.flatMap((piece) => {
       if (piece.said || !piece.text.includes(words)) return [piece];
-      return piece.text
-        .split(words)
-        .flatMap((text, index) => (index === 0 ? [{ text, said: false }] : [{ text: words, said: true }, { text, said: false }]));
+      return piece.text.split(words).flatMap((text, index) =>
+        index === 0
+          ? [{ text, said: false }]
+          : [
+              { text: words, said: true },
+              { text, said: false },
+            ],
+      );
     });
   }
   return pieces.filter((piece) => piece.text !== "");
@@ -183,7 +241,9 @@ export function sections(text) {
   const found = [];
   for (const line of text.split("\n")) {
     if (/^\S.*:$/.test(line)) found.push({ title: line.slice(0, -1), items: [] });
-    else if (found.length && line.trim()) found[found.length - 1].items.push({ text: line.replace(/^\s*-?\s*/, ""), deeper: !/^ {2}- /.test(line) });
+    else if (line.trim()) {
+      found.at(-1)?.items.push({ text: line.replace(/^\s*-?\s*/, ""), deeper: !/^ {2}- /.test(line) });
+    }
   }
   return found;
 }
@@ -193,6 +253,10 @@ export function plain(value) {
   if (value === null || value === undefined) return "nothing";
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return value.map(plain).join(", ");
-  if (typeof value === "object") return Object.entries(value).map(([name, inner]) => `${name}: ${plain(inner)}`).join(", ");
+  if (typeof value === "object") {
+    return Object.entries(value)
+      .map(([name, inner]) => `${name}: ${plain(inner)}`)
+      .join(", ");
+  }
   return String(value);
 }

@@ -2,18 +2,18 @@
 /** The dialog before a workflow is turned on: what it would do and move, said before it may. */
 
 import { html } from "../vendor/lit.js";
-import { get, post } from "./api.js";
-import { Page, toast } from "./element.js";
+import { Page, asError, toast } from "./element.js";
 import { moveWords } from "./format.js";
+import { setState, workflow as read } from "./host.js";
 import { explained } from "./parts.js";
 import { session } from "./session.js";
 
-class GoLive extends Page {
+export class GoLive extends Page {
   static properties = { _whole: { state: true }, _error: { state: true }, _busy: { state: true } };
 
   constructor() {
     super();
-    /** @type {any} */
+    /** @type {import("./rows.js").WholeWorkflow | null} */
     this._whole = null;
     /** @type {Error | null} */
     this._error = null;
@@ -30,21 +30,23 @@ class GoLive extends Page {
     this._error = null;
     this._dialog.showModal();
     try {
-      this._whole = await get(`/workflows/${workflow.id}`);
+      this._whole = await read(workflow.id);
     } catch (error) {
-      this._error = /** @type {Error} */ (error);
+      this._error = asError(error);
     }
   }
 
   async _turnOn() {
+    const workflow = this._whole;
+    if (workflow === null) return;
     this._busy = true;
     try {
-      await post(`/workflows/${this._whole.id}/state`, { state: "on", base_version: this._whole.version });
-      toast(`${this._whole.name} is on.`);
+      await setState(workflow, "on");
+      toast(`${workflow.name} is on: from now on it acts.`);
       this._dialog.close();
       this.dispatchEvent(new CustomEvent("siteward-turned-on"));
     } catch (error) {
-      this._error = /** @type {Error} */ (error);
+      this._error = asError(error);
     } finally {
       this._busy = false;
     }
@@ -54,6 +56,7 @@ class GoLive extends Page {
     return html`<dialog class="sw-dialog" aria-labelledby="go-live-title">
       <h2 id="go-live-title" dir="auto">${this._whole ? html`Turn on “${this._whole.name}”?` : "Turn on?"}</h2>
       ${this._whole ? this._what(this._whole.judged) : this._error ? "" : html`<p role="status">Loading…</p>`}
+      ${this._whole?.judged.ok ? html`<p class="sw-soft">On means that it really acts each time it starts. You can set it back to Test or Off at any moment.</p>` : ""}
       ${this._error ? html`<p class="sw-note is-bad" role="alert">${this._error.message}</p>` : ""}
       <div class="sw-actions">
         <button class="sw-button" @click=${() => this._dialog.close()}>Cancel</button>
@@ -67,17 +70,33 @@ class GoLive extends Page {
     return !this._whole.judged.needs_admin || session.may("site.admin");
   }
 
-  /** @param {any} judged */
+  /** @param {import("./rows.js").Judged} judged */
   _what(judged) {
-    return html`
-      ${judged.needs_admin && !session.may("site.admin") ? html`<p class="sw-note is-bad">It moves things or reads faces or plates, so only an admin turns it on.</p>` : ""}
-      ${judged.ok ? "" : html`<div class="sw-note is-bad"><p>It has errors and cannot be turned on:</p><ul>${judged.problems.map((/** @type {any} */ p) => html`<li>Line ${p.line}: ${p.message}</li>`)}</ul></div>`}
-      ${judged.explain ? html`
-        <div class="sw-moves ${judged.explain.moves.length ? "" : "is-none"}">
-          <h3>${judged.explain.moves.length ? "It can move" : "It moves nothing"}</h3>
-          <ul>${judged.explain.moves.map((/** @type {string} */ move) => html`<li dir="auto">${moveWords(move)}</li>`)}</ul>
-        </div>
-        <details open><summary>What it does</summary>${explained(judged.explain.text)}</details>` : ""}`;
+    return html` ${judged.needs_admin && !session.may("site.admin") ? html`<p class="sw-note is-bad">It moves things or reads faces or plates, so only an admin turns it on.</p>` : ""}
+    ${
+      judged.ok
+        ? ""
+        : html`<div class="sw-note is-bad">
+            <p>It has errors and cannot be turned on:</p>
+            <ul>
+              ${judged.problems.map((p) => html`<li>Line ${p.line}: ${p.message}</li>`)}
+            </ul>
+          </div>`
+    }
+    ${
+      judged.explain
+        ? html` <div class="sw-moves ${judged.explain.moves.length ? "" : "is-none"}">
+              <h3>${judged.explain.moves.length ? "It can move" : "It moves nothing"}</h3>
+              <ul>
+                ${judged.explain.moves.map((move) => html`<li dir="auto">${moveWords(move)}</li>`)}
+              </ul>
+            </div>
+            <details open>
+              <summary>What it does</summary>
+              ${explained(judged.explain.text)}
+            </details>`
+        : ""
+    }`;
   }
 }
 customElements.define("sw-go-live", GoLive);

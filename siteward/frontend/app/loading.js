@@ -2,6 +2,7 @@
 /** What a page shows while it loads, when it could not, and when there is nothing: the same everywhere. */
 
 import { html } from "../vendor/lit.js";
+import { asError } from "./element.js";
 import { live } from "./live.js";
 
 const SETTLE = 120;
@@ -28,7 +29,7 @@ export class Loaded {
     this._timer = 0;
     /** @param {Event} event */
     this._onChange = (event) => {
-      const topic = /** @type {CustomEvent} */ (event).detail.topic;
+      const { topic } = /** @type {CustomEvent<import("./live.js").Message>} */ (event).detail;
       if (topic !== "resync" && !this._topics.some((prefix) => topic.startsWith(prefix))) return;
       clearTimeout(this._timer);
       this._timer = window.setTimeout(() => this.reload(), SETTLE);
@@ -57,14 +58,16 @@ export class Loaded {
       this.error = null;
     } catch (error) {
       if (round !== this._round) return;
-      this.error = /** @type {Error} */ (error);
+      this.error = asError(error);
     }
     this._element.requestUpdate();
   }
 
   /** @param {(value: T) => unknown} show */
   view(show) {
-    if (this.value !== null) return html`${this.error ? failed(this.error, () => this.reload()) : ""}${show(this.value)}`;
+    if (this.value !== null) {
+      return html`${this.error ? failed(this.error, () => this.reload()) : ""}${show(this.value)}`;
+    }
     if (this.error) return failed(this.error, () => this.reload());
     return html`<div class="sw-loading" role="status"><span class="sw-spinner"></span>Loading…</div>`;
   }

@@ -2,8 +2,9 @@
 /** The frame of the pages: who is logged in, where one is, what waits, and short messages. */
 
 import { html, keyed, nothing } from "../vendor/lit.js";
-import { SIGNED_OUT, get, post } from "./api.js";
-import { Page, toast } from "./element.js";
+import { SIGNED_OUT } from "./api.js";
+import { Page, complain, toast } from "./element.js";
+import { findSession, openQuestions, playNext } from "./host.js";
 import { live } from "./live.js";
 import { icon } from "./parts.js";
 import { address, here } from "./router.js";
@@ -15,6 +16,7 @@ import "./run.js";
 import "./workflow.js";
 import "./workflows.js";
 
+/** @type {readonly (readonly [string, string])[]} */
 const NAV = [
   ["workflows", "Workflows"],
   ["inbox", "Inbox"],
@@ -22,9 +24,18 @@ const NAV = [
   ["gates", "Gates"],
 ];
 const TOAST_MILLISECONDS = 6000;
+const LONG_TOAST_MILLISECONDS = 15_000;
+const AGAIN_MILLISECONDS = 3000;
 
 class App extends Page {
-  static properties = { _ready: { state: true }, _place: { state: true }, _asks: { state: true }, _toast: { state: true }, _away: { state: true }, _busy: { state: true } };
+  static properties = {
+    _ready: { state: true },
+    _place: { state: true },
+    _asks: { state: true },
+    _toast: { state: true },
+    _away: { state: true },
+    _busy: { state: true },
+  };
 
   constructor() {
     super();
@@ -32,7 +43,7 @@ class App extends Page {
     this._ready = "loading";
     this._place = here();
     this._asks = 0;
-    /** @type {{words: string, look: string} | null} */
+    /** @type {import("./element.js").Toast | null} */
     this._toast = null;
     this._away = false;
     this._busy = false;
@@ -42,26 +53,32 @@ class App extends Page {
     session.addEventListener("change", () => this._known());
     live.addEventListener("change", (event) => this._changed(/** @type {CustomEvent} */ (event).detail.topic));
     live.addEventListener("connection", () => (this._away = !live.connected && session.me !== null));
+    live.addEventListener("lost", () => session.me && this._find());
     this._find();
   }
 
   async _find() {
     try {
-      const { me, setup } = await get("/session");
-      this._ready = setup ? "setup" : "enter";
+      const { me, setup } = await findSession();
+      if (me === null) this._ready = setup ? "setup" : "enter";
       session.take(me);
     } catch {
+      if (session.me !== null) return; // the live stream tries again, and the page says that it is away
       this._ready = "offline";
-      window.setTimeout(() => this._find(), 3000);
+      window.setTimeout(() => this._find(), AGAIN_MILLISECONDS);
     }
   }
 
   _known() {
     if (session.me !== null) {
       this._ready = "in";
-      document.title = session.me.site;
       this._count();
-    } else if (this._ready === "in") this._ready = "enter";
+    } else {
+      if (this._ready === "in") this._ready = "enter";
+      this._away = false;
+      this._asks = 0;
+    }
+    this._title();
     this.requestUpdate();
   }
 
@@ -77,26 +94,42 @@ class App extends Page {
 
   async _count() {
     try {
-      const { approvals } = await get("/approvals?open=true");
-      this._asks = approvals.filter((/** @type {any} */ ask) => !ask.rehearsal && ask.may_answer).length;
+      const { approvals } = await openQuestions();
+      this._asks = approvals.filter((ask) => !ask.rehearsal && ask.may_answer).length;
     } catch {
       return; // the page itself says that the site does not answer
     }
+    this._title();
   }
 
-  /** @param {{words: string, look: string}} told */
+  /** The tab says it too, for someone who looks at another one. */
+  _title() {
+    const site = session.me?.site ?? "Siteward";
+    document.title = this._asks ? `(${this._asks}) ${site}` : site;
+  }
+
+  /** @param {import("./element.js").Toast} told */
   _told(told) {
     this._toast = told;
-    window.setTimeout(() => this._toast === told && (this._toast = null), TOAST_MILLISECONDS);
+    const stays = told.more === null ? TOAST_MILLISECONDS : LONG_TOAST_MILLISECONDS;
+    window.setTimeout(() => this._toast === told && (this._toast = null), stays);
+  }
+
+  async _leave() {
+    try {
+      await session.end();
+    } catch (error) {
+      complain(error);
+    }
   }
 
   async _play() {
     this._busy = true;
     try {
-      const { scene } = await post("/demo/next");
+      const { scene } = await playNext();
       toast(`Playing: ${scene}`);
     } catch (error) {
-      toast(/** @type {Error} */ (error).message, "bad");
+      complain(error);
     } finally {
       this._busy = false;
     }
@@ -104,24 +137,54 @@ class App extends Page {
 
   render() {
     return html`${this._body()}
-      <div class="sw-toasts" role="status" aria-live="polite">${this._toast ? html`<p class="sw-toast is-${this._toast.look}" dir="auto">${this._toast.words}</p>` : nothing}</div>`;
+      <div class="sw-toasts" role="status" aria-live="polite">
+        ${this._toast ? html`<p class="sw-toast is-${this._toast.look}"><bdi>${this._toast.words}</bdi> ${this._toast.more ? html`<a href=${this._toast.more.address}>${this._toast.more.words}</a>` : nothing}</p>` : nothing}
+      </div>`;
   }
 
   _body() {
-    if (this._ready === "loading") return html`<main class="sw-enter"><p class="sw-loading" role="status"><span class="sw-spinner"></span>Loading…</p></main>`;
-    if (this._ready === "offline") return html`<main class="sw-enter"><p class="sw-note is-bad" role="alert">The site does not answer. Trying again…</p></main>`;
-    if (this._ready !== "in" || session.me === null) return html`<sw-enter ?setup=${this._ready === "setup"}></sw-enter>`;
+    if (this._ready === "loading") {
+      return html`<main class="sw-enter">
+        <p class="sw-loading" role="status"><span class="sw-spinner"></span>Loading…</p>
+      </main>`;
+    }
+    if (this._ready === "offline") {
+      return html`<main class="sw-enter">
+        <p class="sw-note is-bad" role="alert">The site does not answer. Trying again…</p>
+      </main>`;
+    }
+    if (this._ready !== "in" || session.me === null) {
+      return html`<sw-enter ?setup=${this._ready === "setup"}></sw-enter>`;
+    }
     return html`<a class="sw-skip" href="#main" @click=${this._skip}>Skip to the page</a>
       <header class="sw-header">
         <a class="sw-brand" href="#/workflows"><bdi>${session.me.site}</bdi></a>
         ${this._nav()}
         <div class="sw-tools">
-          ${session.me.demo && session.may("workflows.manage") ? html`<button class="sw-button is-main sw-play" ?disabled=${this._busy} @click=${this._play}>${icon("play")}<span>Play next<span class="sw-wide"> vehicle</span></span></button>` : ""}
-          <button class="sw-button sw-out" title="Log out ${session.me.person.name}" @click=${() => session.end()}>${icon("out")}<span class="sw-name">${session.me.person.name}</span><span class="sw-hidden">Log out</span></button>
+          ${
+            session.me.demo && session.may("workflows.manage")
+              ? html`<button class="sw-button is-main sw-play" ?disabled=${this._busy} @click=${this._play}>
+                  ${icon("play")}<span>Play next<span class="sw-wide"> vehicle</span></span>
+                </button>`
+              : ""
+          }
+          <button class="sw-button sw-out" title="Log out ${session.me.person.name}" @click=${this._leave}>
+            ${icon("out")}<span class="sw-name">${session.me.person.name}</span><span class="sw-hidden">Log out</span>
+          </button>
         </div>
       </header>
       ${this._away ? html`<p class="sw-note is-bad sw-away" role="status">Not connected: what you see may be old. Connecting again…</p>` : ""}
+      ${this._waiting()}
       <main id="main" class="sw-main">${this._page()}</main>`;
+  }
+
+  /** A question that waits is said on every page. */
+  _waiting() {
+    const words = this._asks === 1 ? "A question waits for you." : `${this._asks} questions wait for you.`;
+    const shown = this._asks > 0 && this._place.page !== "inbox";
+    return html`<div role="status">
+      ${shown ? html`<p class="sw-waiting">${icon("inbox")} ${words} <a href=${address("inbox")}>Answer in the inbox</a></p>` : nothing}
+    </div>`;
   }
 
   /** @param {Event} event */
@@ -131,8 +194,14 @@ class App extends Page {
   }
 
   _nav() {
-    return html`<nav class="sw-nav" aria-label="Pages">${NAV.map(([page, word]) => html`<a href=${address(page)} aria-current=${this._place.page === page ? "page" : nothing}>
-      ${icon(page)}<span>${word}</span>${page === "inbox" && this._asks ? html`<span class="sw-badge">${this._asks}<span class="sw-hidden"> open questions</span></span>` : ""}</a>`)}</nav>`;
+    return html`<nav class="sw-nav" aria-label="Pages">
+      ${NAV.map(
+        ([page, word]) =>
+          html`<a href=${address(page)} aria-current=${this._place.page === page ? "page" : nothing}>
+            ${icon(page)}<span>${word}</span>${page === "inbox" && this._asks ? html`<span class="sw-badge">${this._asks}<span class="sw-hidden"> open questions</span></span>` : ""}</a
+          >`,
+      )}
+    </nav>`;
   }
 
   _page() {
@@ -140,7 +209,9 @@ class App extends Page {
     if (page === "inbox") return html`<sw-inbox></sw-inbox>`;
     if (page === "gates") return html`<sw-gates></sw-gates>`;
     if (page === "runs") return id === null ? html`<sw-runs></sw-runs>` : keyed(id, html`<sw-run .run=${id}></sw-run>`);
-    return id === null ? html`<sw-workflows></sw-workflows>` : keyed(id, html`<sw-workflow .workflow=${id}></sw-workflow>`);
+    return id === null
+      ? html`<sw-workflows></sw-workflows>`
+      : keyed(id, html`<sw-workflow .workflow=${id}></sw-workflow>`);
   }
 }
 

@@ -29,7 +29,9 @@ const ICONS = Object.freeze({
 
 /** @param {string} name */
 export function icon(name) {
-  return html`<svg class="sw-icon" viewBox="0 0 24 24" aria-hidden="true">${svg`<path d=${ICONS[name] ?? ICONS.step}></path>`}</svg>`;
+  return html`<svg class="sw-icon" viewBox="0 0 24 24" aria-hidden="true">
+    ${svg`<path d=${ICONS[name] ?? ICONS.step}></path>`}
+  </svg>`;
 }
 
 /** The icon of a step kind. @param {string} kind */
@@ -44,7 +46,8 @@ export function kindIcon(kind) {
 export const statePill = (state) => html`<span class="sw-pill is-${tone(state)}">${runState(state)}</span>`;
 
 /** @param {string} mode */
-export const modePill = (mode) => (mode === "on" ? "" : html`<span class="sw-pill is-test">${mode === "test" ? "Test" : mode}</span>`);
+export const modePill = (mode) =>
+  mode === "on" ? "" : html`<span class="sw-pill is-test">${mode === "test" ? "Test" : mode}</span>`;
 
 /**
  * A kept picture; it opens in full in a tab of its own.
@@ -52,7 +55,9 @@ export const modePill = (mode) => (mode === "on" ? "" : html`<span class="sw-pil
  */
 export function shot(id, about, look = "") {
   if (id === null) return "";
-  return html`<a class="sw-shot ${look}" href=${picture(id)} target="_blank" rel="noopener"><img src=${picture(id)} alt=${about} loading="lazy"></a>`;
+  return html`<a class="sw-shot ${look}" href=${picture(id)} target="_blank" rel="noopener"
+    ><img src=${picture(id)} alt=${about} loading="lazy"
+  /></a>`;
 }
 
 /** @param {string} runId @param {unknown} words */
@@ -60,8 +65,15 @@ export const runLink = (runId, words) => html`<a href=${address("runs", runId)}>
 
 /** An explanation, section by section. @param {string} text */
 export function explained(text) {
-  return html`<div class="sw-explain">${sections(text).map(({ title, items }) => html`<h4>${title}</h4>
-    <ul>${items.map((item) => html`<li class=${item.deeper ? "is-deeper" : ""} dir="auto">${item.text}</li>`)}</ul>`)}</div>`;
+  return html`<div class="sw-explain">
+    ${sections(text).map(
+      ({ title, items }) =>
+        html`<h4>${title}</h4>
+          <ul>
+            ${items.map((item) => html`<li class=${item.deeper ? "is-deeper" : ""} dir="auto">${item.text}</li>`)}
+          </ul>`,
+    )}
+  </div>`;
 }
 
 /** What a model said, set apart from what the host knows. @param {string} words @param {string} more */

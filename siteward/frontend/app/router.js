@@ -7,9 +7,9 @@ const PAGES = new Set(["workflows", "runs", "inbox", "gates", "setup", "login"])
 
 /** @param {string} hash @returns {Place} */
 export function parse(hash) {
-  const [path, query] = hash.replace(/^#\/?/, "").split("?", 2);
-  const [page, id] = path.split("/", 2);
-  return { page: PAGES.has(page) ? page : "workflows", id: id ? decode(id) : null, query: new URLSearchParams(query ?? "") };
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [page = "", id = ""] = path.split("/", 2);
+  return { page: PAGES.has(page) ? page : "workflows", id: id ? decode(id) : null, query: new URLSearchParams(query) };
 }
 
 /** @param {string} text */

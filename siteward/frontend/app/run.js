@@ -2,13 +2,30 @@
 /** One run as it was recorded: what started it, each step with its time and result, what the model said apart from what the host knows. */
 
 import { html, repeat } from "../vendor/lit.js";
-import { get, post } from "./api.js";
-import { Ticking, toast } from "./element.js";
-import { clock, confidence, day, eventWords, moveWords, plain, span, stepKind, stepState, tone, whoWords } from "./format.js";
+import { Ticking, complain } from "./element.js";
+import {
+  clock,
+  confidence,
+  confidenceMeans,
+  day,
+  eventWords,
+  moveWords,
+  nameWords,
+  plain,
+  span,
+  stepKind,
+  stepState,
+  tone,
+  whoWords,
+} from "./format.js";
+import { cancelRun, run as read } from "./host.js";
 import { Loaded } from "./loading.js";
 import { icon, kindIcon, modePill, modelSays, shot, statePill } from "./parts.js";
 import { address } from "./router.js";
 import { session } from "./session.js";
+
+/** @typedef {import("./rows.js").Step} Step */
+/** @typedef {import("./rows.js").WholeRun} WholeRun */
 
 const ALIVE = ["running", "waiting"];
 
@@ -18,108 +35,185 @@ class Run extends Ticking {
   constructor() {
     super();
     this.run = "";
-    this._whole = new Loaded(this, () => get(`/runs/${encodeURIComponent(this.run)}`), ["run.", "approval."]);
+    this._whole = new Loaded(this, () => read(this.run), ["run.", "approval."]);
   }
 
   async _cancel() {
     try {
-      await post(`/runs/${this.run}/cancel`);
+      await cancelRun(this.run);
     } catch (error) {
-      toast(/** @type {Error} */ (error).message, "bad");
+      complain(error);
     }
     await this._whole.reload();
   }
 
   render() {
-    return this._whole.view((run) => html`
-      <p class="sw-crumb"><a href=${address("workflows", run.workflow_id)}><bdi>${run.workflow}</bdi></a></p>
-      <h1 tabindex="-1">Run of ${day(run.started_at)}, ${clock(run.started_at)} ${statePill(run.state)} ${modePill(run.mode)}</h1>
-      ${run.state_reason ? html`<p class="sw-note ${tone(run.state) === "bad" ? "is-bad" : ""}" dir="auto">${run.state_reason}</p>` : ""}
-      ${run.seen_again ? html`<p class="sw-soft">Seen again ${run.seen_again} times while it ran.</p>` : ""}
-      ${ALIVE.includes(run.state) && session.may("workflows.manage") ? html`<button class="sw-button" @click=${this._cancel}>End this run</button>` : ""}
-      <ol class="sw-timeline">
-        ${this._event(run.event)}
-        ${repeat(run.steps, (step) => step.path, (step) => this._step(step, run))}
-        ${run.ended_at ? html`<li class="sw-moment is-end"><span class="sw-time">${clock(run.ended_at)}</span><span class="sw-mark is-${tone(run.state)}"></span><div><p>${statePill(run.state)} after ${span(seconds(run.started_at, run.ended_at))}</p></div></li>` : ""}
-      </ol>`);
+    return this._whole.view(
+      (run) =>
+        html` <p class="sw-crumb">
+            <a href=${address("workflows", run.workflow_id)}><bdi>${run.workflow}</bdi></a>
+          </p>
+          <h1 tabindex="-1">
+            Run of ${day(run.started_at)}, ${clock(run.started_at)} ${statePill(run.state)} ${modePill(run.mode)}
+          </h1>
+          ${run.state_reason ? html`<p class="sw-note ${tone(run.state) === "bad" ? "is-bad" : ""}" dir="auto">${run.state_reason}</p>` : ""}
+          ${run.seen_again ? html`<p class="sw-soft">Seen again ${run.seen_again} times while it ran.</p>` : ""}
+          ${ALIVE.includes(run.state) && session.may("workflows.manage") ? html`<button class="sw-button" @click=${this._cancel}>End this run</button>` : ""}
+          <ol class="sw-timeline">
+            ${this._event(run.event)}
+            ${repeat(
+              run.steps,
+              (step) => step.path,
+              (step) => this._step(step, run),
+            )}
+            ${
+              run.ended_at
+                ? html`<li class="sw-moment is-end">
+                    <span class="sw-time">${clock(run.ended_at)}</span
+                    ><span class="sw-mark is-${tone(run.state)}"></span>
+                    <div><p>${statePill(run.state)} after ${span(seconds(run.started_at, run.ended_at))}</p></div>
+                  </li>`
+                : ""
+            }
+          </ol>`,
+    );
   }
 
-  /** @param {any} event */
+  /** @param {WholeRun["event"]} event */
   _event(event) {
     const facts = Object.entries(event.payload ?? {});
     return html`<li class="sw-moment">
       <span class="sw-time">${clock(event.at)}</span><span class="sw-mark">${icon("event")}</span>
-      <div class="sw-step"><h2>${eventWords(event.type)}</h2>
+      <div class="sw-step">
+        <h2>${eventWords(event.type)}</h2>
         <p class="sw-soft">${event.camera ? html`Camera <bdi>${event.camera}</bdi>, ` : ""}from ${event.source}</p>
-        ${facts.length ? facts_(facts) : ""}
-        ${shot(event.picture, "The picture of the event")}
-      </div></li>`;
+        ${facts.length ? facts_(facts) : ""} ${shot(event.picture, "The picture of the event")}
+      </div>
+    </li>`;
   }
 
-  /** @param {any} step @param {any} run */
+  /** @param {Step} step @param {WholeRun} run */
   _step(step, run) {
     const depth = Math.min(4, (step.path.match(/\//g) ?? []).length);
-    const asked = run.approvals.find((/** @type {any} */ a) => a.path === step.path) ?? (step.kind === "ask_person" ? run.approvals[0] : undefined);
+    const asked = run.approvals.find((approval) => approval.path === step.path);
     return html`<li class="sw-moment is-depth-${depth}">
-      <span class="sw-time">${clock(step.started_at)}</span><span class="sw-mark is-${tone(step.status)}">${kindIcon(step.kind)}</span>
+      <span class="sw-time">${clock(step.started_at)}</span
+      ><span class="sw-mark is-${tone(step.status)}">${kindIcon(step.kind)}</span>
       <div class="sw-step">
-        <h2>${step.name ? html`<bdi>${step.name}</bdi>` : stepKind(step.kind)}
+        <h2>
+          ${step.name ? html`<bdi>${step.name}</bdi>` : stepKind(step.kind)}
           ${step.outcome ? html`<span class="sw-lane"><bdi>${step.outcome}</bdi></span>` : ""}
-          ${step.status === "done" ? "" : html`<span class="sw-pill is-${tone(step.status)}">${stepState(step.status)}</span>`}</h2>
-        ${step.model ? this._model(step.model) : ""}
-        ${step.kind === "ask_person" && asked ? question(asked) : ""}
-        ${step.kind === "ask_person" && step.result?.would_have_asked ? rehearsed(step.result) : ""}
+          ${step.status === "done" ? "" : html`<span class="sw-pill is-${tone(step.status)}">${stepState(step.status)}</span>`}
+        </h2>
+        ${step.model ? this._model(step.model) : ""} ${step.kind === "ask_person" && asked ? question(asked) : ""}
+        ${step.kind === "ask_person" && resultOf(step).would_have_asked ? rehearsed(resultOf(step)) : ""}
         ${step.kind === "ai" || step.kind === "ask_person" ? "" : said(step)}
-        ${step.pictures.filter((/** @type {string} */ id) => id !== run.event.picture).map((/** @type {string} */ id) => shot(id, "A picture that the step looked at"))}
-        <details class="sw-more"><summary>Details</summary>${details(step)}</details>
-      </div></li>`;
+        ${step.pictures.filter((id) => id !== run.event.picture).map((id) => shot(id, "A picture that the step looked at"))}
+        <details class="sw-more">
+          <summary>Details</summary>
+          ${details(step)}
+        </details>
+      </div>
+    </li>`;
   }
 
-  /** @param {any} model */
+  /** @param {import("./rows.js").Said} model */
   _model(model) {
     const who = [model.model, confidence(model)].filter(Boolean).join(", ");
     return html`${model.reason ? modelSays(model.reason, who) : html`<p class="sw-soft">${who}</p>`}
-      ${model.unsure_reason ? html`<p class="sw-soft">Unsure: ${plain(model.unsure_reason).replaceAll("_", " ")}</p>` : ""}
-      ${model.rule === null ? "" : html`<p class="sw-soft">Decided by the step's rule ${model.rule + 1}.</p>`}`;
+    ${model.unsure_reason ? html`<p class="sw-soft">Unsure: ${plain(model.unsure_reason).replaceAll("_", " ")}</p>` : ""}
+    ${model.rule === null ? "" : html`<p class="sw-soft">Decided by the step's rule ${model.rule + 1}.</p>`}`;
   }
 }
 
-/** @param {any} asked */
+/** @param {import("./rows.js").Approval} asked */
 function question(asked) {
-  return html`<p dir="auto">${asked.message}</p><p class="sw-soft">Asked ${asked.who.map(whoWords).join(", ")}.
-    ${asked.state === "answered" ? html`<strong><bdi>${whoWords(asked.answered_by ?? "")}</bdi> answered “<bdi>${asked.reply}</bdi>”</strong> after ${span(seconds(asked.asked_at, asked.answered_at))}.` : asked.state === "no_answer" ? "Nobody answered in time." : asked.state === "open" ? html`<a href=${address("inbox")}>Waiting for an answer.</a>` : "No longer asked."}</p>`;
+  return html`<p dir="auto">${asked.message}</p>
+    <p class="sw-soft">
+      Asked ${asked.who.map(whoWords).join(", ")}.
+      ${asked.state === "answered" ? html`<strong><bdi>${whoWords(asked.answered_by ?? "")}</bdi> answered “<bdi>${asked.reply}</bdi>”</strong> after ${span(seconds(asked.asked_at, asked.answered_at ?? asked.asked_at))}.` : asked.state === "no_answer" ? "Nobody answered in time." : asked.state === "open" ? html`<a href=${address("inbox")}>Waiting for an answer.</a>` : "No longer asked."}
+    </p>`;
 }
 
-/** A question that a Test run did not put, and what each reply would have done. @param {any} result */
+/** A question that a Test run did not put, and what each reply would have done. @param {import("./rows.js").StepResult} result */
 function rehearsed(result) {
   return html`<p dir="auto">Would have asked: ${result.would_have_asked}</p>
-    <ul class="sw-soft">${(result.replies ?? []).map((/** @type {any} */ r) => html`<li><bdi>${r.reply}</bdi>: ${r.moves?.length ? r.moves.map(moveWords).join(", ") : "moves nothing"}</li>`)}</ul>`;
+    <ul class="sw-soft">
+      ${(result.replies ?? []).map((r) => html`<li><bdi>${r.reply}</bdi>: ${r.moves?.length ? r.moves.map(moveWords).join(", ") : "moves nothing"}</li>`)}
+    </ul>`;
 }
 
-/** What a step did, in a line. @param {any} step */
+/** @param {Step} step @returns {import("./rows.js").StepResult} */
+const resultOf = (step) => (step.result !== null && typeof step.result === "object" ? step.result : {});
+
+/** What a step did, in a line; it is marked where a model's words are in it. @param {Step} step */
 function said(step) {
-  const told = step.inputs.message ?? step.inputs.title ?? step.inputs.gate ?? step.inputs.mode;
-  const result = step.result === null || typeof step.result !== "object" ? step.result : (step.result.error ?? step.result.would_have ?? step.result.sentence ?? step.result.state ?? null);
-  if (told === undefined && result === null) return "";
-  return html`<p dir="auto">${told === undefined ? "" : plain(told.value)}${result === null ? "" : html` <span class="sw-soft">${plain(result)}</span>`}</p>`;
+  const { message, title, gate, mode } = step.inputs;
+  const told = message ?? title ?? gate ?? mode;
+  const became = happened(step);
+  if (told === undefined && became === "") return "";
+  const words = told === undefined ? "" : plain(told.value);
+  return html`<p dir="auto">
+    ${told?.from === "ai" ? html`<mark class="sw-said">${words}</mark>` : words}
+    ${became ? html` <span class="sw-soft">${became}</span>` : ""}
+  </p>`;
 }
 
-/** @param {any} step */
+/** What came of a step, as words. @param {Step} step */
+function happened(step) {
+  const result = resultOf(step);
+  if (step.result !== null && typeof step.result !== "object") return plain(step.result);
+  if (result.state !== undefined && result.before !== undefined) {
+    const dry = result.dry_run ? " (a dry run: nothing was sent)" : "";
+    return `was ${result.before}, read back as ${result.state}${dry}`;
+  }
+  const words = result.error ?? result.would_have ?? result.sentence ?? result.state;
+  return words === undefined ? "" : plain(words);
+}
+
+/** @param {Step} step */
 function details(step) {
   const inputs = Object.entries(step.inputs);
   return html`<dl class="sw-facts">
-    <dt>Place</dt><dd><code>${step.path}</code></dd>
-    <dt>Took</dt><dd>${step.ended_at ? span(seconds(step.started_at, step.ended_at)) : "not over"}${step.attempts > 1 ? `, ${step.attempts} attempts` : ""}</dd>
-    ${inputs.map(([name, given]) => html`<dt>${name}</dt><dd dir="auto">${plain(/** @type {any} */ (given).value)} ${from_(/** @type {any} */ (given).from)}</dd>`)}
-    ${step.result === null ? "" : html`<dt>Result</dt><dd dir="auto">${plain(step.result)}</dd>`}
+    <dt>Place</dt>
+    <dd><code>${step.path}</code></dd>
+    <dt>Took</dt>
+    <dd>
+      ${step.ended_at ? span(seconds(step.started_at, step.ended_at)) : "not over"}${step.attempts > 1 ? `, ${step.attempts} attempts` : ""}
+    </dd>
+    ${inputs.map(
+      ([name, given]) =>
+        html`<dt>${nameWords(name)}</dt>
+          <dd dir="auto">${plain(given.value)} ${from_(given.from)}</dd>`,
+    )}
+    ${
+      step.model
+        ? html`<dt>confidence</dt>
+            <dd>${confidenceMeans(step.model.confidence === null ? null : step.model.confidence_source)}</dd>`
+        : ""
+    }
+    ${
+      step.result === null
+        ? ""
+        : html`<dt>Result</dt>
+            <dd dir="auto">${plain(step.result)}</dd>`
+    }
   </dl>`;
 }
 
 /** @param {string} from */
-const from_ = (from) => (from === "literal" ? "" : html`<span class="sw-from is-${from}">${from === "ai" ? "from the model" : from}</span>`);
+const from_ = (from) =>
+  from === "literal" ? "" : html`<span class="sw-from is-${from}">${from === "ai" ? "from the model" : from}</span>`;
 
 /** @param {[string, unknown][]} facts */
-const facts_ = (facts) => html`<dl class="sw-facts">${facts.map(([name, value]) => html`<dt>${name}</dt><dd dir="auto">${plain(value)}</dd>`)}</dl>`;
+const facts_ = (facts) =>
+  html`<dl class="sw-facts">
+    ${facts.map(
+      ([name, value]) =>
+        html`<dt>${nameWords(name)}</dt>
+          <dd dir="auto">${plain(value)}</dd>`,
+    )}
+  </dl>`;
 
 /** @param {string} from @param {string} to */
 const seconds = (from, to) => (Date.parse(to) - Date.parse(from)) / 1000;

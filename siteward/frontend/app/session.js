@@ -1,10 +1,11 @@
 // @ts-check
 /** Who is logged in, for every page. */
 
-import { post, useToken } from "./api.js";
+import { useToken } from "./api.js";
+import { leave } from "./host.js";
 import { live } from "./live.js";
 
-/** @typedef {{person: {name: string, role: string, groups: string[], cameras: string[] | null}, permissions: string[], csrf: string, site: string, demo: boolean}} Me */
+/** @typedef {import("./rows.js").Me} Me */
 
 class Session extends EventTarget {
   /** @type {Me | null} */
@@ -25,7 +26,7 @@ class Session extends EventTarget {
   }
 
   async end() {
-    await post("/logout");
+    await leave();
     this.take(null);
   }
 }
