@@ -66,6 +66,7 @@ def test_the_host_works_without_what_is_wrong(life: Life) -> None:
     with urllib.request.urlopen(life.address() + "/api/v1/alive", timeout=30) as answer:
         assert json.load(answer) == {"ok": True}
     assert "Traceback" not in life.said()
+    assert "alembic" not in life.said()
     assert on(life.place / "site", "try", "none").sentence.endswith("The site's workflows: Gate concierge (demo).")
 
 

@@ -29,6 +29,24 @@ def gate_log(place: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
+def demo_as_made(place: Path) -> list[str]:
+    """What is wrong with a demo to which no vehicle has come yet."""
+    database = sqlite3.connect(f"file:{place}/site/siteward.db?mode=ro", uri=True)
+    wanted = {
+        "PRAGMA integrity_check": [("ok",)],
+        "SELECT count(*), count(DISTINCT picture) > 1 FROM events WHERE id LIKE 'demo:past:%'": [(20, 1)],
+        "SELECT count(*) FROM events WHERE matched IS NULL": [(0,)],
+        "SELECT count(*) FROM workflows": [(1,)],
+        "SELECT count(*) FROM workflow_versions": [(1,)],
+        "SELECT count(*) FROM workflow_runs": [(0,)],
+    }
+    try:
+        told = {query: database.execute(query).fetchall() for query in wanted}
+    finally:
+        database.close()
+    return [f"{query}: {told[query]}, not {right}" for query, right in wanted.items() if told[query] != right]
+
+
 def _violations(place: Path, rows: Rows) -> Iterator[str]:
     if rows("PRAGMA integrity_check") != [("ok",)] or rows("PRAGMA foreign_key_check"):
         yield "the database is damaged"

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -90,6 +91,9 @@ class Life:
             site.open_host = partial(open_host, clock=Ahead(ahead), boundaries=boundaries)  # type: ignore[attr-defined]
             cli.main(_arguments(self.place), standalone_mode=False)
             code = 0
+        except BaseException:
+            traceback.print_exc()
+            raise
         finally:
             os._exit(code)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from siteward.core.demo_site import free_port
-from tests.crash.demo_checks import gate_log, violations
+from tests.crash.demo_checks import demo_as_made, gate_log, violations
 from tests.crash.demo_life import PATIENCE, POLL, Died, Life
 from tests.crash.demo_person import NoAnswer, Person, Refused
 from tests.crash.world import Kill
@@ -50,6 +50,8 @@ class Case:
     down: float = 0.0
     script: bool = False
     fault: str | None = None
+    first: bool = False
+    """The host starts in a folder where nothing is yet."""
     worker: bool = False
     """Not the host is killed, but the process that perceives."""
     left: str | None = None
@@ -65,6 +67,7 @@ class Stories:
         self.guard = Person()
         self.killed = 0
         self.boundaries: dict[bool, list[Kill]] = {}
+        self.first_start: list[Kill] = []
 
     def prepare(self) -> None:
         """Make the folders as a person would, and count the boundaries of a story that nobody disturbs."""
@@ -72,6 +75,7 @@ class Stories:
         place.mkdir()
         life = Life(place)
         address = life.address()
+        self.first_start = _between(Counter(), _reached(life))
         account = {"code": life.code(), "name": "anna", "password": PASSWORD}
         self.admin = Person().entered(address, "/setup", account)
         guard = {"name": "guard", "password": PASSWORD}
@@ -148,6 +152,8 @@ class Stories:
         """Play a case to its end; what is wrong with it."""
         if case.worker:
             return self.lose_the_worker(case.name)
+        if case.first:
+            return self.start_for_the_first_time(case)
         place = self.copy("asked" if case.asked else "on", case.name)
         life = Life(place, case.kill, script=case.script, fault=case.fault)
         try:
@@ -200,6 +206,27 @@ class Stories:
             found.append(f"the run is {told['state']} and not {case.left}")
         if case.left == "expired" and gate_log(place):
             found.append(f"the gate moved: {gate_log(place)}")
+        return found
+
+    def start_for_the_first_time(self, case: Case) -> list[str]:
+        """Kill the host while it makes the demo; the next start makes it whole, and the first account can be made."""
+        place = self._folder / case.name
+        place.mkdir()
+        life = Life(place, case.kill)
+        if case.kill is not None:
+            life.ended()
+        else:
+            time.sleep(case.after or 0.0)
+        life.kill()
+        self.killed += life.killed()
+        life = Life(place)
+        address = life.address()
+        anna = Person().entered(address, "/setup", {"code": life.code(), "name": "anna", "password": PASSWORD})
+        workflows = [(one["name"], one["state"]) for one in anna.call(address, "GET", "/workflows")["workflows"]]
+        life.stop()
+        found = demo_as_made(place)
+        if workflows != [("Gate concierge (demo)", "test")]:
+            found.append(f"the page shows the workflows {workflows}")
         return found
 
     def lose_the_worker(self, name: str) -> list[str]:
@@ -274,6 +301,15 @@ def power_cut_cases(stories: Stories) -> Iterable[Case]:
             yield Case(f"cut-{kill[0]}-{kill[1]}", True, kill, down=POWER_CUT)
 
 
+def first_start_cases(stories: Stories) -> Iterable[Case]:
+    """The first start of all: boundaries and moments chosen by a seed."""
+    chance = random.Random(SEED)
+    for name, nth in chance.sample(stories.first_start, 5):
+        yield Case(f"first-{name}-{nth}", False, (name, nth), first=True)
+    for number in range(3):
+        yield Case(f"first-{number}", False, after=chance.uniform(0.0, 1.5), first=True)
+
+
 def fault_cases(stories: Stories) -> Iterable[Case]:
     """Where a build that repeats what moves is found."""
     return [
@@ -292,6 +328,7 @@ CASES: dict[str, Callable[[Stories], Iterable[Case]]] = {
     "boundaries": boundary_cases,
     "moments": moment_cases,
     "power_cut": power_cut_cases,
+    "first_start": first_start_cases,
     "fault": fault_cases,
     "worker": worker_cases,
 }

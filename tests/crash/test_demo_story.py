@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 900
-PARTS = ("boundaries", "moments", "power_cut", "worker", "fault")
+PARTS = ("first_start", "boundaries", "moments", "power_cut", "worker", "fault")
 ARRIVAL_TO_END = {
     *("event.accepted", "event.matched", "step.begin", "step.answered", "step.committed", "commit.before"),
     *("commit.after", "intent.committed", "act.before", "act.after", "answer.committed", "run.woken"),
@@ -27,6 +27,12 @@ def told() -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     parts: dict[str, Any] = json.loads(done.stdout)["parts"]
     return parts
+
+
+def test_killed_while_the_demo_is_made_the_next_start_makes_it_whole(told: dict[str, Any]) -> None:
+    part = told["first_start"]
+    assert part["violations"] == {}
+    assert part["killed"] == part["cases"] == 8
 
 
 def test_killed_at_every_boundary_the_story_is_finished_by_the_next_start(told: dict[str, Any]) -> None:

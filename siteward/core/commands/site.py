@@ -75,6 +75,7 @@ def run_command(context: click.Context, demo: bool, port: int | None) -> None:
             unwritable(folder, error)
     folder = existing_site(context)
     logging.basicConfig(level=logging.INFO, format="%(levelname)-7s %(name)s: %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # its steps at each start tell a user nothing
     with errors_end_the_command(), SiteLock(folder):
         asyncio.run(_run(folder, port))
 

@@ -1,0 +1,66 @@
+"""What a page shows works as it stands there."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from siteward.core.blueprint_files import check
+from siteward.core.contract.registry import Moves, Repeat
+from siteward.core.plugins.discovery import find_custom, find_shipped
+from siteward.core.plugins.loader import load
+from siteward.core.plugins.registry import LoadState
+from siteward.core.site.configuration import read_configuration
+from siteward.sdk.workflows import default_registry
+from tests.integrations.world import HostInMemory, a_call
+
+from .pages import blocks
+
+EXAMPLES = {(block.page, block.language): textwrap.dedent(block.text) for block in blocks() if block.language}
+WORKFLOW = ("docs/blueprint-author.md", "yaml")
+CONFIGURATION = ("docs/installer.md", "yaml")
+MANIFEST, CODE = ("docs/app-author.md", "yaml"), ("docs/app-author.md", "python")
+
+
+def test_every_example_of_the_pages_is_tried_here() -> None:
+    told = [(block.page, block.language) for block in blocks() if block.language]
+    assert sorted(told) == sorted([WORKFLOW, CONFIGURATION, MANIFEST, CODE])
+
+
+def test_the_workflow_of_the_blueprint_author_is_good() -> None:
+    report = check("example.yaml", EXAMPLES[WORKFLOW].encode(), default_registry()).report
+    assert [problem.message for problem in report.problems if problem.severity == "error"] == []
+    assert report.document is not None
+
+
+def test_the_configuration_of_the_installer_is_a_site(tmp_path: Path) -> None:
+    file = tmp_path / "configuration.yaml"
+    file.write_text(EXAMPLES[CONFIGURATION])
+    site = read_configuration(file)
+    assert [camera.id for camera in site.cameras] == ["gate", "yard"]
+    assert site.gates["main_gate"].fresh_for == 60
+    assert site.destinations["ticketing"].tells
+
+
+async def test_the_integration_of_the_app_author_loads_and_its_action_acts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "custom_integrations" / "doorlight"
+    folder.mkdir(parents=True)
+    (folder / "manifest.yaml").write_text(EXAMPLES[MANIFEST])
+    (folder / "__init__.py").write_text(EXAMPLES[CODE])
+    loaded = await load((*find_shipped(), *find_custom(tmp_path)), {})
+    (record,) = [record for record in loaded.records if record.domain == "doorlight"]
+    assert (record.state, record.sentence) == (LoadState.LOADED, "")
+    declared = loaded.registry.actions["doorlight.flash"]
+    assert (declared.repeat, declared.moves) == (Repeat.KEYED_RETRY, Moves.NO)
+
+    async def http(self: HostInMemory, method: str, url: str, **more: object) -> tuple[int, bytes]:
+        assert (method, url, more["purpose"]) == ("POST", "http://127.0.0.1:8099/flash", "doorlight")
+        return 204, b""
+
+    monkeypatch.setattr(HostInMemory, "http", http)
+    action = loaded.actions["doorlight.flash"]
+    assert await action.perform(a_call("doorlight.flash", {"times": 2}), HostInMemory()) == {"status": 204}
