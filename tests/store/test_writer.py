@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
-from sqlalchemy.exc import OperationalError
 
-from siteward.core.store.errors import CommitFailed, LostRace, StoreClosed, WriteRefused
+from siteward.core.store.errors import CommitFailed, LostRace, ReadFailed, StoreClosed, WriteRefused
 from siteward.core.store.schema import counters
 from siteward.core.store.store import Store
 from siteward.core.store.writer import Op
@@ -155,7 +154,7 @@ async def test_closing_writes_what_was_submitted_and_refuses_the_rest(store: Sto
 
 async def test_readers_cannot_write(store: Store, held: Held) -> None:
     held.go.set()
-    with pytest.raises(OperationalError, match="readonly"):
+    with pytest.raises(ReadFailed, match="readonly"):
         await store.read(counters.insert().values(scope="x", name="n", bucket="b", count=1))
 
 

@@ -21,7 +21,7 @@ from siteward.core.errors import (
 )
 from siteward.core.site.people import SetupClosed
 from siteward.core.site.throttle import TooManyAttempts
-from siteward.core.store.errors import CommitFailed, StoreClosed
+from siteward.core.store.errors import CommitFailed, ReadFailed, StoreClosed
 
 CONTENT_TYPE: Final = "application/problem+json"
 _STATUS: Final[Mapping[type[SitewardError], int]] = {
@@ -33,6 +33,7 @@ _STATUS: Final[Mapping[type[SitewardError], int]] = {
     AlreadyAnswered: 409,
     StoreClosed: 503,
     CommitFailed: 503,
+    ReadFailed: 503,
     ConfigurationInvalid: 422,
     TooManyAttempts: 429,
     NotReady: 503,

@@ -20,7 +20,7 @@ from siteward.core.engine import rows
 from siteward.core.engine.catalog import Catalog, attention_op
 from siteward.core.engine.guarded import call_step
 from siteward.core.engine.limits import Limits, Refusal
-from siteward.core.engine.matcher import Match, fits, given_by
+from siteward.core.engine.matcher import Match, TriggerBroken, fits, given_by
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.plan import TOP_IF, Plan
 from siteward.core.engine.position import Position, first_position, position_from_json, position_to_json, trail_after
@@ -29,16 +29,14 @@ from siteward.core.engine.seam import JSON, Done, Failed, Labelled, Mode, RunSta
 from siteward.core.engine.values import values_to_json
 from siteward.core.engine.views import Run, ViewOfRun
 from siteward.core.events.event import Event
-from siteward.core.store.errors import CommitFailed, LostRace
-from siteward.core.store.schema import counters, events, workflow_runs
+from siteward.core.store.errors import CommitFailed, LostRace, ReadFailed
+from siteward.core.store.schema import counters, events, workflow_run_steps, workflow_runs
 from siteward.core.store.writer import Op
 
 _log = logging.getLogger(__name__)
 
 ATTEMPTS: Final = 8
 """How often a decision is made again because something changed meanwhile, before the event is left to the next sweep."""
-GIVE_UP_SUPERSEDING: Final = 2
-"""A run that is just acting cannot be ended: after so many attempts the event is counted on it."""
 RUNS: Final = "runs_per_hour"
 CAPPED: Final = "capped"
 
@@ -84,15 +82,17 @@ class Acceptance:
             return False, await self._runs_of(event.id)
         try:
             return True, await self.match(event)
-        except (LostRace, CommitFailed):
+        except (LostRace, CommitFailed, ReadFailed):
             _log.warning("Event %s is accepted and not matched yet; the next sweep does it.", event.id, exc_info=True)
             return True, ()
 
     async def match(self, event: Event) -> tuple[str, ...]:
-        """Make the runs of an accepted event. Returns those that are to be driven; none where it was matched already."""
-        for attempt in range(ATTEMPTS):
-            decided = [await self._decide(match, event, attempt) for match in self._matches(event)]
-            ops = [op for one in decided for op in one.ops]
+        """Make the runs of an accepted event. Returns those that are to be driven; none where it was matched already. Raises `LostRace` where
+        its workflows changed at each attempt."""
+        for _ in range(ATTEMPTS):
+            matches, broken = self._matches(event)
+            decided = [await self._decide(match, event) for match in matches]
+            ops = [*broken, *(op for one in decided for op in one.ops)]
             made = sum(one.made for one in decided)
             try:
                 await self._parts.store.submit(rows.event_matched(event.id, made), *ops)
@@ -104,15 +104,20 @@ class Acceptance:
             return tuple(one.run_id for one in decided if one.run_id is not None)
         raise LostRace(f"Event {event.id} could not be matched: its workflows changed at each attempt.", where=event.id)
 
-    def _matches(self, event: Event) -> list[Match]:
-        """The first trigger that fits, of each workflow."""
+    def _matches(self, event: Event) -> tuple[list[Match], list[Op]]:
+        """The first trigger that fits, of each workflow; and a counter for each that broke over this event, so that it holds up no other."""
         skills, cameras_of = self._parts.skills, self._parts.site.cameras_of
         found: dict[str, Match] = {}
+        broken: list[Op] = []
         for match in self._catalog.index.candidates(event):
             workflow_id = match.plan.workflow_id
-            if workflow_id not in found and fits(match.use, event, skills.triggers, cameras_of, workflow_id):
-                found[workflow_id] = match
-        return list(found.values())
+            try:
+                if workflow_id not in found and fits(match.use, event, skills.triggers, cameras_of, workflow_id):
+                    found[workflow_id] = match
+            except TriggerBroken as error:
+                _log.exception("Event %s cannot start %s.", event.id, match.plan.name)
+                broken += self._counted(workflow_id, event, "broken", error.sentence)
+        return list(found.values()), broken
 
     async def _is_matched(self, event_id: str) -> bool:
         found = await self._parts.store.read(select(events.c.matched).where(events.c.id == event_id))
@@ -125,13 +130,17 @@ class Acceptance:
         return tuple(row["id"] for row in await self._parts.store.read(query))
 
     # -- one workflow --------------------------------------------------------------------------------------------------
-    async def _decide(self, match: Match, event: Event, attempt: int) -> Decided:
+    async def _decide(self, match: Match, event: Event) -> Decided:
         """State, loop guard, the top-level `if`; then, for a met run only, one at a time, cooldown and the hour's cap."""
         plan = match.plan
         if (refusal := bounds.loop_guard(event, plan.workflow_id)) is not None:
             return self._refused(plan, event, refusal)
         mode = Mode.ON if self._catalog.get(plan.workflow_id).state is State.ON else Mode.TEST
-        met = await self.meet(match, event, mode)
+        try:
+            met = await self.meet(match, event, mode)
+        except TriggerBroken as error:
+            _log.exception("Event %s cannot start %s.", event.id, plan.name)
+            return Decided(self._counted(plan.workflow_id, event, "broken", error.sentence))
         if isinstance(met, Decided):
             return met
         key = bounds.one_key(met.limits.scope, met.position.presence)
@@ -144,11 +153,19 @@ class Acceptance:
         again = bounds.against_waiting(waiting, met.position.presence) is bounds.Repeat.SEEN_AGAIN
         if again:
             return self._seen_again(alive["id"], event, event.picture)
-        if attempt >= GIVE_UP_SUPERSEDING:
-            return self._seen_again(alive["id"], event, None)
-        return self._start(
-            met, key, end_run_ops(alive, RunState.CANCELLED, "superseded", met.now), counts=True, superseding=True
-        )
+        if await self._is_acting(alive):
+            # What moves for the one before cannot be taken back: that run finishes, and the key is the newcomer's.
+            ended: tuple[Op, ...] = (rows.give_key_up(alive["id"], alive["fence"]),)
+        else:
+            ended = end_run_ops(alive, RunState.CANCELLED, "superseded", met.now)
+        return self._start(met, key, ended, counts=True, superseding=True)
+
+    async def _is_acting(self, run: Mapping[str, Any]) -> bool:
+        if run["state"] != RunState.RUNNING:
+            return False
+        steps = workflow_run_steps
+        query = select(steps.c.path).where(steps.c.run_id == run["id"], steps.c.status == StepStatus.INTENT)
+        return bool(await self._parts.store.read(query))
 
     async def meet(self, match: Match, event: Event, mode: Mode) -> Met | Decided:
         """Ask the top-level `if`. Where it is not met the run ends at once, and says so."""
@@ -256,9 +273,11 @@ class Acceptance:
 
     def _refused(self, plan: Plan, event: Event, refusal: Refusal) -> Decided:
         """A counter and a sampled reason, never silence."""
-        now = self._parts.clock.now()
-        sample = rows.dump({"event": event.id, "at": event.at.timestamp(), "why": bounds.SENTENCES[refusal]})
-        return Decided((rows.count(plan.workflow_id, f"refused.{refusal}", bounds.hour_of(now), sample),))
+        return Decided(self._counted(plan.workflow_id, event, refusal, bounds.SENTENCES[refusal]))
+
+    def _counted(self, workflow_id: str, event: Event, why: str, sentence: str) -> tuple[Op, ...]:
+        sample = rows.dump({"event": event.id, "at": event.at.timestamp(), "why": sentence})
+        return (rows.count(workflow_id, f"refused.{why}", bounds.hour_of(self._parts.clock.now()), sample),)
 
     def _capped(self, met: Met, said: bool) -> tuple[Op, ...]:
         """Reaching the hour's cap needs attention, and is said in one alert."""

@@ -5,15 +5,16 @@ It is a copy of rows that only this engine writes, and is made anew at start, af
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import select
 
-from siteward.core.contract.document import State
+from siteward.core.contract.document import Document, State
 from siteward.core.engine.limits import Limits, limits_of
 from siteward.core.engine.matcher import Index, build_index
-from siteward.core.engine.parts import Parts
+from siteward.core.engine.parts import Parts, Provided
 from siteward.core.engine.plan import Plan, compile_plan, missing_code
 from siteward.core.engine.rows import dump, load, publish
 from siteward.core.engine.seam import JSON
@@ -79,19 +80,22 @@ class Catalog:
             plan, attention = await self._newest_plan(row["id"], row["version"])
             if dump_or_none(attention) != row["attention"] and not _kept(row["attention"], attention):
                 await self._say(row["id"], attention)
-            self._workflows[row["id"]] = Workflow(
-                row["id"],
-                row["name"],
-                State(row["state"]),
-                row["version"],
-                plan,
-                None if attention is None else attention["sentence"],
-            )
+            sentence = None if attention is None else attention["sentence"]
+            self._take(Workflow(row["id"], row["name"], State(row["state"]), row["version"], plan, sentence))
         self.reindex()
+
+    def _take(self, read: Workflow) -> None:
+        """A workflow as its row said. What was saved or switched while the row was read is newer than it."""
+        held = self._workflows.get(read.id)
+        if held is None or held.version <= read.version:
+            self._workflows[read.id] = read if held is None else replace(read, state=held.state)
 
     def put(self, workflow: Workflow) -> None:
         """A workflow after an edit."""
         self._workflows[workflow.id] = workflow
+        for key in [key for key in self._plans if key[0] == workflow.id]:
+            # A run on an older version reads its file again: plans do not pile up with the edits.
+            del self._plans[key]
         if workflow.plan is not None:
             self._plans[workflow.id, workflow.version] = workflow.plan
         self.reindex()
@@ -118,7 +122,7 @@ class Catalog:
             workflow_versions.c.workflow_id == workflow_id, workflow_versions.c.version == version
         )
         for row in await self._parts.store.read(query):
-            plan = self._compile(workflow_id, version, row["text"])
+            plan = await asyncio.to_thread(self._compile, workflow_id, version, row["text"])
             self._plans[workflow_id, version] = plan
             return plan
         raise NotFound(f"Version {version} of workflow {workflow_id} is gone.", where=workflow_id)
@@ -141,14 +145,7 @@ class Catalog:
             return None, {"why": "unreadable", "sentence": error.sentence}
         except Unprovided as error:
             return None, {"why": "missing", "missing": list(error.reasons), "sentence": error.sentence}
-        if missing := missing_code(plan.document, self._parts.skills):
-            names = ", ".join(missing)
-            return plan, {
-                "why": "missing",
-                "missing": list(missing),
-                "sentence": f"Nobody provides {names} now. Enable the integration that does, or take the step out.",
-            }
-        return plan, None
+        return plan, missing_attention(plan.document, self._parts.skills)
 
     async def _say(self, workflow_id: str, attention: dict[str, JSON] | None) -> None:
         now = self._parts.now()
@@ -156,6 +153,16 @@ class Catalog:
             attention_op(workflow_id, attention),
             publish("attention", {"workflow": workflow_id, "attention": attention}, None, now),
         )
+
+
+def missing_attention(document: Document, skills: Provided) -> dict[str, JSON] | None:
+    """Why a file that can be read cannot be run: code that nobody brings now."""
+    missing = missing_code(document, skills)
+    if not missing:
+        return None
+    names = ", ".join(missing)
+    sentence = f"Nobody provides {names} now. Enable the integration that does, or take the step out."
+    return {"why": "missing", "missing": list(missing), "sentence": sentence}
 
 
 def attention_op(workflow_id: str, attention: dict[str, JSON] | None) -> Op:

@@ -17,7 +17,9 @@ class Crew:
         self._tasks: dict[str, asyncio.Task[Any]] = {}
 
     def __contains__(self, key: str) -> bool:
-        return key in self._tasks
+        """Whether this key has a task that is not over."""
+        task = self._tasks.get(key)
+        return task is not None and not task.done()
 
     def __bool__(self) -> bool:
         return bool(self._tasks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
@@ -27,13 +27,15 @@ from siteward.core.engine.versions import Saved, Versions
 from siteward.core.engine.waits import Waits
 from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
-from siteward.core.store.errors import StoreClosed
+from siteward.core.store.errors import CommitFailed, LostRace, ReadFailed, StoreClosed
 from siteward.core.store.schema import events, workflow_runs
 
 _log = logging.getLogger(__name__)
 
 SWEEP_SECONDS: Final = 30.0
 """How often the engine looks for what was left: recovery is a loop, not a step of the start."""
+AGAIN_SECONDS: Final = 5.0
+"""How long the timer leaves a database alone that gave no answer."""
 STOP_SECONDS: Final = 20.0
 """How long a stop waits for steps that are under way."""
 
@@ -53,6 +55,8 @@ class Engine:
         self._drivers = Crew()
         self._tasks = Crew()
         self._matching: set[str] = set()
+        self._again: set[str] = set()
+        """Runs that were woken while their driver was about to end."""
         self._poked = asyncio.Event()
         self._stopping = False
 
@@ -135,16 +139,19 @@ class Engine:
         base_version: int | None = None,
         blueprint: Mapping[str, JSON] | None = None,
         also: Also = nothing_also,
+        base_state: State | None = None,
     ) -> Saved:
         """Save a file (see `Versions.save`)."""
-        saved = await self._versions.save(text, by, workflow_id, base_version, blueprint, also)
+        saved = await self._versions.save(text, by, workflow_id, base_version, blueprint, also, base_state)
         await self._schedules.keep()
         self._poked.set()
         return saved
 
-    async def set_state(self, workflow_id: str, state: State, by: str, also: Also = nothing_also) -> None:
+    async def set_state(
+        self, workflow_id: str, state: State, by: str, also: Also = nothing_also, base_version: int | None = None
+    ) -> None:
         """Turn a workflow Off, to Test or On (see `Versions.set_state`)."""
-        await self._versions.set_state(workflow_id, state, by, also)
+        await self._versions.set_state(workflow_id, state, by, also, base_version)
         await self._schedules.keep()
         self._poked.set()
 
@@ -161,6 +168,7 @@ class Engine:
         """Take up everything that stands still and should not: events without their runs, runs without a driver, answers and events
         that reached nobody. Whether there was anything."""
         matched = await self._match_left()
+        await self._versions.end_what_is_off()
         orphans = select(workflow_runs.c.id).where(workflow_runs.c.state == RunState.RUNNING)
         left = [row["id"] for row in await self._parts.store.read(orphans)]
         held = self._runner.stranded | self._rehearsals.trying
@@ -173,44 +181,65 @@ class Engine:
         """Match events whose row is there and whose runs are not: a crash came between, or a run's alert made them."""
         unmatched = select(events).where(events.c.matched.is_(None)).order_by(events.c.accepted_at).limit(100)
         found = [row for row in await self._parts.store.read(unmatched) if row["id"] not in self._matching]
+        matched = False
         for row in found:
             event = rows.event_from_row(row)
-            self._drive(await self._acceptance.match(event))
-            self._drive(await self._waits.offer(event))
-        return bool(found)
+            try:
+                self._drive(await self._acceptance.match(event))
+                self._drive(await self._waits.offer(event))
+            except LostRace:
+                _log.warning("Event %s could not be matched yet; the next sweep tries again.", event.id, exc_info=True)
+                continue
+            matched = True
+        return matched
 
     async def fire_due(self) -> bool:
         """Fire everything whose time has come; whether there was anything."""
-        scheduled = await self._schedules.fire_due()
         woken = await self._waits.fire_due()
         self._drive(woken)
+        scheduled = await self._schedules.fire_due()
         return scheduled or bool(woken)
 
     def _drive(self, run_ids: Iterable[str]) -> None:
         for run_id in run_ids:
-            if run_id not in self._drivers and not self._stopping:
+            if run_id in self._drivers:
+                self._again.add(run_id)
+            elif not self._stopping:
                 self._drivers.start(run_id, self._drive_one(run_id))
 
     async def _drive_one(self, run_id: str) -> None:
-        """Drive a run until it parks or ends, and once more for what happened while it parked."""
-        woken: tuple[str, ...] = (run_id,)
-        while woken and not self._stopping:
-            if not await self._runner.drive(run_id):
-                break
-            woken = await self._waits.settle(run_id)
-            await self._match_left()
-        self._poked.set()
+        """Drive a run until it parks or ends, and once more for what happened while it parked. Nothing is awaited between the last look at
+        `_again` and the end of the task: a wake either finds it or starts a new driver."""
+        try:
+            while not self._stopping:
+                self._again.discard(run_id)
+                if not await self._runner.drive(run_id):
+                    break
+                await self._guarded("matching of what a run left", self._match_left())
+                if not await self._waits.settle(run_id) and run_id not in self._again:
+                    break
+        except (CommitFailed, ReadFailed):
+            _log.warning("Run %s stops here until the database answers again.", run_id, exc_info=True)
+        finally:
+            self._again.discard(run_id)
+            self._poked.set()
 
     async def _timer(self) -> None:
-        """Sleep until the next due time, fire it, and look again whenever something was parked."""
+        """Sleep until the next due time, fire it, and look again whenever something was parked. Where the database gives no answer, look
+        again after a while."""
         while True:
             self._poked.clear()
-            due = [moment for moment in (await self._waits.next_due(), await self._schedules.next_due()) if moment]
+            try:
+                due = [moment for moment in (await self._waits.next_due(), await self._schedules.next_due()) if moment]
+            except ReadFailed:
+                _log.warning("The timer cannot see what is due and looks again.", exc_info=True)
+                due = [self._parts.clock.now() + timedelta(seconds=AGAIN_SECONDS)]
             if due:
                 await self._sleep_or_poke(min(due))
             else:
                 await self._poked.wait()
-            await self._guarded("timer", self.fire_due())
+            if not await self._guarded("timer", self.fire_due()):
+                await self._parts.clock.sleep_until(self._parts.clock.now() + timedelta(seconds=AGAIN_SECONDS))
 
     async def _sleep_or_poke(self, due: Any) -> None:
         sleeping = asyncio.ensure_future(self._parts.clock.sleep_until(due))
@@ -229,11 +258,17 @@ class Engine:
             await self._guarded("sweeper", self.sweep())
             await self._guarded("sweeper", self._parts.store.submit(rows.end_rehearsals(self._parts.now())))
 
-    async def _guarded(self, name: str, work: Any) -> None:
-        """A database that is busy, full or away stops neither timer nor sweeper: they try again."""
+    async def _guarded(self, name: str, work: Awaitable[object]) -> bool:
+        """Whether the work could finish. A database that is busy, full or away, and a row that nobody can read, stop neither timer nor
+        sweeper: all waits and all recovery hang on them."""
         try:
             await work
         except StoreClosed:
             raise
         except SitewardError:
             _log.warning("The %s could not finish and tries again.", name, exc_info=True)
+            return False
+        except Exception:  # noqa: BLE001 (said in the log; a timer that ends takes every wait of the site with it)
+            _log.exception("The %s broke and tries again.", name)
+            return False
+        return True

@@ -12,11 +12,21 @@ from siteward.core.contract.registry import EventSpec, Provenance, Registry
 from siteward.core.engine.plan import Plan
 from siteward.core.engine.seam import Labelled
 from siteward.core.engine.values import event_values
+from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
 from siteward.core.plugins.objects import Trigger
 
 SCHEDULE = "schedule"
 """The event type of a due schedule; its payload names the one trigger that it is for."""
+
+
+class TriggerBroken(SitewardError):
+    """The code behind a trigger raised over an event. The event starts nothing of that trigger, and everything else as ever."""
+
+    code = "trigger.broken"
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(f"The trigger {name} broke ({type(error).__name__}): see the log, and report it to who made it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +96,10 @@ def fits(
         return False
     if trigger.next_due is not None:
         return event.payload.get("workflow") == workflow_id and event.payload.get("trigger") == name_of_use(use)
-    return trigger.matches(use.settings, event)
+    try:
+        return trigger.matches(use.settings, event)
+    except Exception as error:  # the edge to code that is not ours: it may raise anything
+        raise TriggerBroken(use.name, error) from error
 
 
 def name_of_use(use: TriggerUse) -> str:
@@ -109,7 +122,11 @@ def given_by(
     spec, trigger = registry.triggers[use.name], triggers[use.name]
     contracted = registry.events.get(event.type)
     fixed = fixed_source(use, contracted, registry)
-    values = event_values(event, trigger.values(event), spec, contracted, fixed, zone)
+    try:
+        told = trigger.values(event)
+    except Exception as error:  # the edge to code that is not ours: it may raise anything
+        raise TriggerBroken(use.name, error) from error
+    values = event_values(event, told, spec, contracted, fixed, zone)
     values["trigger"] = Labelled(use.name, Provenance.LITERAL)
     return Given(values, least_trusted((event.provenance, spec.provenance if fixed is None else fixed)))
 

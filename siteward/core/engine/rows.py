@@ -162,6 +162,16 @@ def end_alive_run(run_id: str, fence: int, state: RunState, reason: str, now: fl
     )
 
 
+def give_key_up(run_id: str, fence: int) -> Op:
+    """A run that is just acting leaves its one-at-a-time key to the next; it finishes what it does."""
+    return Op(
+        "UPDATE workflow_runs SET one_key = NULL WHERE id = :id AND fence = :fence AND state = 'running' AND EXISTS "
+        "(SELECT 1 FROM workflow_run_steps s WHERE s.run_id = :id AND s.status = 'intent')",
+        {"id": run_id, "fence": fence},
+        expect=1,
+    )
+
+
 def seen_again(run_id: str, picture: str | None) -> Op:
     """A repeat of the event while the run is alive, with the newest picture."""
     return Op(
@@ -351,10 +361,12 @@ def count_within(scope: str, name: str, bucket: str, cap: int) -> Op:
 
 
 def start_cooldown(workflow_id: str, key: str, until: float, now: float) -> Op:
-    """A met run starts its cooldown; loses the race where one holds."""
+    """A met run starts its cooldown; loses the race where one holds. One that would hold for longer than the new one comes from a clock that
+    was set back, and holds no more."""
     return Op(
         "INSERT INTO counters (scope, name, bucket, count, until) VALUES (:scope, 'cooldown', :key, 1, :until) "
-        "ON CONFLICT (scope, name, bucket) DO UPDATE SET count = counters.count + 1, until = excluded.until WHERE counters.until <= :now",
+        "ON CONFLICT (scope, name, bucket) DO UPDATE SET count = counters.count + 1, until = excluded.until "
+        "WHERE counters.until <= :now OR counters.until > excluded.until",
         {"scope": workflow_id, "key": key, "until": until, "now": now},
         expect=1,
     )

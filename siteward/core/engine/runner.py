@@ -25,7 +25,7 @@ from siteward.core.engine.third_party import run_third_party
 from siteward.core.engine.views import Run, ViewOfRun
 from siteward.core.errors import NotFound
 from siteward.core.events.event import Event
-from siteward.core.store.errors import CommitFailed, LostRace, StoreClosed
+from siteward.core.store.errors import CommitFailed, LostRace, ReadFailed, StoreClosed
 from siteward.core.store.schema import events, workflow_run_steps, workflow_runs
 
 _log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class Runner:
             _log.debug("Run %s is not ours any more.", run_id)
         except StoreClosed:
             return True
-        except CommitFailed:
+        except (CommitFailed, ReadFailed):
             _log.warning("Run %s stops here until the database answers again.", run_id, exc_info=True)
             return False
         except Exception as error:  # noqa: BLE001 (said in the log and in an alert; the run ends)
@@ -193,7 +193,7 @@ class Runner:
                 )
         except LostRace:
             _log.debug("Run %s ended meanwhile.", run_id)
-        except CommitFailed:
+        except (CommitFailed, ReadFailed):
             return False
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
@@ -37,10 +38,16 @@ class Schedules:
         self._parts = parts
         self._catalog = catalog
         self._accept = accept
+        self._keeping = asyncio.Lock()
+        """Two who look at once would both add what is missing."""
 
     async def keep(self) -> None:
         """Make the rows that are missing and end those of schedules that are no more. A row that is there keeps its due time: a restart
         neither skips nor repeats."""
+        async with self._keeping:
+            await self._keep()
+
+    async def _keep(self) -> None:
         wanted = dict(self._wanted())
         held = await self._parts.store.read(select(waits).where(_OPEN, waits.c.kind == SCHEDULE))
         ops = [_end(row["id"]) for row in held if rows.load(row["payload"])["key"] not in wanted]
@@ -63,7 +70,12 @@ class Schedules:
         found = await self._parts.store.read(query.order_by(waits.c.due_at))
         uses = dict(self._wanted())
         for row in found:
-            await self._fire(row, uses.get(rows.load(row["payload"])["key"]))
+            try:
+                await self._fire(row, uses.get(rows.load(row["payload"])["key"]))
+            except ConfigurationInvalid:
+                # It can never be due again as it stands; the others are.
+                _log.exception("The schedule %s cannot be read and ends.", row["payload"])
+                await self._parts.store.submit(_end(row["id"]))
         return bool(found)
 
     async def _fire(self, row: Mapping[str, Any], use: TriggerUse | None) -> None:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import and_, select
 
 from siteward.core.contract.document import Document, State
 from siteward.core.contract.problems import Report, Severity
 from siteward.core.engine import rows
 from siteward.core.engine.accept import end_run_ops
 from siteward.core.engine.also import Also, nothing_also
-from siteward.core.engine.catalog import Catalog, Workflow
+from siteward.core.engine.catalog import Catalog, Workflow, attention_op, missing_attention
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.plan import compile_plan
 from siteward.core.engine.seam import JSON, Mode, RunState
 from siteward.core.errors import ConfigurationInvalid, Conflict, NotFound, SitewardError
 from siteward.core.store.errors import LostRace
-from siteward.core.store.schema import workflow_runs
+from siteward.core.store.schema import workflow_runs, workflows
 from siteward.core.store.writer import Op
+
+_MEANWHILE: Final = "Somebody changed this workflow meanwhile: look at the difference, then try again."
 
 
 class WorkflowRefused(SitewardError):
@@ -60,16 +63,19 @@ class Versions:
         base_version: int | None = None,
         blueprint: Mapping[str, JSON] | None = None,
         also: Also = nothing_also,
+        base_state: State | None = None,
     ) -> Saved:
         """Save a file as a new workflow (it starts in Test, whatever it says) or as the next version of one; runs under way finish on
-        theirs. `also` gives rows of the same transaction. Raises `WorkflowRefused`, `NotFound`, and `Conflict` where `base_version` is not the newest."""
-        report = self._parts.validate(text, self._parts.skills.registry, self._parts.site.view(by))
+        theirs. `also` gives rows of the same transaction. Raises `WorkflowRefused`, `NotFound`, and `Conflict` where `base_version` is not the newest or
+        the workflow is not in `base_state` any more (who may save what stands On is another question than who may save a test)."""
+        parts = self._parts
+        report = await asyncio.to_thread(parts.validate, text, parts.skills.registry, parts.site.view(by))
         document = report.document
         if document is None or not report.ok:
             raise WorkflowRefused(report)
         if workflow_id is None:
             return await self._first(text, by, document, report, blueprint, also)
-        return await self._next(text, by, document, report, workflow_id, base_version, blueprint, also)
+        return await self._next(text, by, document, report, workflow_id, base_version, blueprint, also, base_state)
 
     async def _first(
         self, text: str, by: str, document: Document, report: Report, blueprint: Mapping[str, JSON] | None, also: Also
@@ -85,7 +91,7 @@ class Versions:
             self._told(workflow_id, {"version": 1, "state": State.TEST}),
             *also(workflow_id),
         )
-        self._put(workflow_id, 1, document, State.TEST)
+        await self._put(workflow_id, 1, document, State.TEST)
         return Saved(workflow_id, 1, report)
 
     async def _next(
@@ -98,6 +104,7 @@ class Versions:
         base_version: int | None,
         blueprint: Mapping[str, JSON] | None,
         also: Also,
+        base_state: State | None,
     ) -> Saved:
         held, now = self._catalog.get(workflow_id), self._parts.now()
         base = held.version if base_version is None else base_version
@@ -105,8 +112,15 @@ class Versions:
             await self._parts.store.submit(
                 Op(
                     "UPDATE workflows SET name = :name, version = :version, attention = NULL, changed_at = :now "
-                    "WHERE id = :id AND version = :base",
-                    {"id": workflow_id, "name": document.name, "version": base + 1, "base": base, "now": now},
+                    "WHERE id = :id AND version = :base AND state = COALESCE(:state, state)",
+                    {
+                        "id": workflow_id,
+                        "name": document.name,
+                        "version": base + 1,
+                        "base": base,
+                        "state": None if base_state is None else base_state.value,
+                        "now": now,
+                    },
                     expect=1,
                 ),
                 _version(workflow_id, base + 1, text, by, now, blueprint),
@@ -114,19 +128,25 @@ class Versions:
                 *also(workflow_id),
             )
         except LostRace:
-            raise Conflict(
-                f"Somebody saved version {held.version} of this workflow meanwhile: look at the difference, then save again."
-            ) from None
-        self._put(workflow_id, base + 1, document, held.state)
+            raise Conflict(_MEANWHILE) from None
+        # Its state may have changed while this was written: what holds is what holds now.
+        await self._put(workflow_id, base + 1, document, self._catalog.get(workflow_id).state)
         return Saved(workflow_id, base + 1, report)
 
-    def _put(self, workflow_id: str, version: int, document: Document, state: State) -> None:
+    async def _put(self, workflow_id: str, version: int, document: Document, state: State) -> None:
         plan = compile_plan(workflow_id, version, document)
-        self._catalog.put(Workflow(workflow_id, document.name, state, version, plan))
+        attention = missing_attention(document, self._parts.skills)
+        sentence = None if attention is None else attention["sentence"]
+        self._catalog.put(Workflow(workflow_id, document.name, state, version, plan, sentence))
+        if attention is not None:
+            await self._parts.store.submit(attention_op(workflow_id, attention))
 
-    async def set_state(self, workflow_id: str, state: State, by: str, also: Also = nothing_also) -> None:
+    async def set_state(
+        self, workflow_id: str, state: State, by: str, also: Also = nothing_also, base_version: int | None = None
+    ) -> None:
         """Turn a workflow Off, to Test or On. Off ends its runs, but for one that is just acting, which ends after that step. Raises
-        `NotFound`, and `ConfigurationInvalid` where it needs attention and is to be turned On."""
+        `NotFound`, `Conflict` where `base_version` (that the person looked at) is not the newest any more, and `ConfigurationInvalid` where it
+        needs attention and is to be turned On."""
         held = self._catalog.get(workflow_id)
         if state is State.ON and held.attention is not None:
             raise ConfigurationInvalid(f"{held.name} cannot be turned On: {held.attention}", where=workflow_id)
@@ -137,20 +157,34 @@ class Versions:
         try:
             await self._parts.store.submit(
                 Op(
-                    "UPDATE workflows SET state = :state, changed_at = :now WHERE id = :id",
-                    {"id": workflow_id, "state": state.value, "now": now},
+                    "UPDATE workflows SET state = :state, changed_at = :now WHERE id = :id AND version = COALESCE(:base, version)",
+                    {"id": workflow_id, "state": state.value, "base": base_version, "now": now},
                     expect=1,
                 ),
                 self._told(workflow_id, {"state": state, "by": by}),
                 *also(workflow_id),
             )
+        except LostRace:
+            self._back_from_off(workflow_id, held.state, state)
+            raise Conflict(_MEANWHILE) from None
         except SitewardError:
-            self._catalog.set_state(workflow_id, held.state)
+            self._back_from_off(workflow_id, held.state, state)
             raise
         self._catalog.set_state(workflow_id, state)
         if state is State.OFF:
             for row in await self._alive(workflow_runs.c.workflow_id == workflow_id):
                 await self._end(row, "workflow_off")
+
+    def _back_from_off(self, workflow_id: str, before: State, wanted: State) -> None:
+        """Off was not written: what held before holds again. Nothing else was changed before its row."""
+        if wanted is State.OFF:
+            self._catalog.set_state(workflow_id, before)
+
+    async def end_what_is_off(self) -> None:
+        """End the runs that a crash right after Off left waiting: their questions must not stay open, nor go on once it is On again."""
+        joined = workflow_runs.c.workflow_id.in_(select(workflows.c.id).where(workflows.c.state == State.OFF))
+        for row in await self._alive(and_(joined, workflow_runs.c.state == RunState.WAITING)):
+            await self._end(row, "workflow_off")
 
     async def cancel(self, run_id: str, by: str, also: Also = nothing_also) -> None:
         """End a run on a person's word. Raises `NotFound`, and `Conflict` where it has ended or is just acting."""

@@ -8,13 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy import ColumnElement, and_, select, tuple_
 
 from siteward.core.contract.document import TriggerUse
 from siteward.core.engine import rows
 from siteward.core.engine.also import Also, nothing_also
 from siteward.core.engine.catalog import Catalog
-from siteward.core.engine.matcher import fits
+from siteward.core.engine.matcher import TriggerBroken, fits
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.position import Position, WakeNote, position_from_json, position_to_json, wait_from_json
 from siteward.core.engine.seam import Labelled, RunState, WakeKind
@@ -31,6 +31,10 @@ BATCH: Final = 100
 """Due rows fired at once; a burst after a long sleep goes on in the next round."""
 
 
+OVERLAP_SECONDS: Final = 60.0
+"""An event's row may be committed this much after the time that it carries; so far a look back overlaps the last one."""
+
+
 class AlreadyAnswered(Conflict):
     """The question is no longer open: somebody answered it, its time was over, or its run ended."""
 
@@ -43,6 +47,8 @@ class Waits:
     def __init__(self, parts: Parts, catalog: Catalog) -> None:
         self._parts = parts
         self._catalog = catalog
+        self._looked: dict[str, float] = {}
+        """Up to when (`accepted_at`) each open wait for an event has been looked through, by its id."""
 
     # -- their time comes ----------------------------------------------------------------------------------------------
     async def next_due(self) -> datetime | None:
@@ -172,12 +178,30 @@ class Waits:
         if run_id is not None:
             query = query.where(workflow_runs.c.id == run_id)
         woken: dict[str, None] = {}
-        for row in await self._parts.store.read(query):
-            since = select(events).where(events.c.type == row["event_type"], events.c.accepted_at >= row["started_at"])
-            for found in await self._parts.store.read(since.order_by(events.c.accepted_at, events.c.id)):
-                if row["run_id"] not in woken and await self._offer(row, rows.event_from_row(found)):
-                    woken[row["run_id"]] = None
+        open_now = await self._parts.store.read(query)
+        if run_id is None:
+            kept = {row["id"] for row in open_now}
+            self._looked = {wait_id: until for wait_id, until in self._looked.items() if wait_id in kept}
+        for row in open_now:
+            if row["run_id"] not in woken and await self._look_back(row):
+                woken[row["run_id"]] = None
         return tuple(woken)
+
+    async def _look_back(self, row: Mapping[str, Any]) -> bool:
+        """Offer a wait what was accepted since its step began and was not looked at yet, a page at a time: a wait of a day on a busy street must not read
+        that street's day again at each sweep."""
+        began = max(row["started_at"], self._looked.get(row["id"], 0.0) - OVERLAP_SECONDS)
+        query = select(events).where(events.c.type == row["event_type"]).order_by(events.c.accepted_at, events.c.id)
+        last: tuple[float, str] = (began, "")
+        while found := await self._parts.store.read(
+            query.where(tuple_(events.c.accepted_at, events.c.id) > tuple_(*last)).limit(BATCH)
+        ):
+            for one in found:
+                if await self._offer(row, rows.event_from_row(one)):
+                    return True
+            last = (found[-1]["accepted_at"], found[-1]["id"])
+            self._looked[row["id"]] = last[0]
+        return False
 
     async def _offer(self, row: Mapping[str, Any], event: Event) -> str | None:
         run = await self._run(row["run_id"])
@@ -205,10 +229,14 @@ class Waits:
         at = position.current(plan)
         if at is None or at[1] != path:
             return False
-        return any(
-            fits(use, event, self._parts.skills.triggers, self._parts.site.cameras_of)
-            for use in _filled(at[0].triggers, position.values)
-        )
+        try:
+            return any(
+                fits(use, event, self._parts.skills.triggers, self._parts.site.cameras_of)
+                for use in _filled(at[0].triggers, position.values)
+            )
+        except TriggerBroken:
+            _log.exception("Run %s cannot take event %s.", run["id"], event.id)
+            return False
 
     # -- the wake ------------------------------------------------------------------------------------------------------
     async def _wake(self, run_id: str, note: WakeNote, ops: tuple[Op, ...], path: str | None = None) -> str | None:

@@ -23,6 +23,12 @@ class CommitFailed(SitewardError):
     code = "store.commit_failed"
 
 
+class ReadFailed(SitewardError):
+    """The database could not be read now. Nothing is known; ask again later."""
+
+    code = "store.read_failed"
+
+
 class StoreClosed(SitewardError):
     """The store is closed, or was never opened."""
 

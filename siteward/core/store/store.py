@@ -14,10 +14,12 @@ from typing import Any
 
 from sqlalchemy import Engine, Executable, create_engine, event
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
 from siteward.core.store.boundaries import Boundaries
-from siteward.core.store.errors import DatabaseUnusable
+from siteward.core.store.errors import DatabaseUnusable, ReadFailed
 from siteward.core.store.migrate import migrate
 from siteward.core.store.writer import BUSY_MILLISECONDS, Counts, Op, Writer
 
@@ -57,13 +59,16 @@ class Store:
         return await self.writer.submit(*ops)
 
     async def read(self, query: Executable, params: dict[str, Any] | None = None) -> Sequence[dict[str, Any]]:
-        """The rows of a SQLAlchemy core query, all read at one instant. The connection cannot write."""
+        """The rows of a SQLAlchemy core query, all read at one instant. The connection cannot write. Raises `ReadFailed`."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, self._read, query, params)
 
     def _read(self, query: Executable, params: dict[str, Any] | None) -> Sequence[dict[str, Any]]:
-        with self._engine.connect() as connection:
-            return [dict(row) for row in connection.execute(query, params or {}).mappings()]
+        try:
+            with self._engine.connect() as connection:
+                return [dict(row) for row in connection.execute(query, params or {}).mappings()]
+        except (OperationalError, PoolTimeout) as error:
+            raise ReadFailed(f"The database could not be read: {error.__cause__ or error}. Stop what holds it.") from error
 
     async def close(self) -> None:
         """Write what was submitted and let go of all connections."""

@@ -27,6 +27,9 @@ BUSY_MILLISECONDS = 10_000
 MAX_RIDERS = 512
 """Riders in one transaction: bounds how long the database is locked, and what one failed commit takes with it."""
 
+UNWRITABLE = (ValueError, TypeError, OverflowError)
+"""What sqlite3 raises, before any statement runs, for a value that no column holds: half a surrogate pair, a number over 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Op:
@@ -98,12 +101,25 @@ class Writer:
     # -- the thread ----------------------------------------------------------------------------------------------------
     def _run(self) -> None:
         connection = connect(self._path)
+        riders: list[_Rider] | None = []
         try:
             while (riders := self._next_riders()) is not None:
                 self._write(connection, riders)
                 self._tell(riders)
         finally:
+            if riders is not None:
+                self._give_up(riders)
             connection.close()
+
+    def _give_up(self, riders: list[_Rider]) -> None:
+        """The thread ends by an error that nobody foresaw (threading says it): whoever waits is told, and nobody waits from now on."""
+        with self._wake:
+            self._closing = True
+            left = [*riders, *self._waiting]
+            self._waiting.clear()
+        for rider in left:
+            rider.failure = CommitFailed("The writer of the database broke: restart Siteward, its log says why.")
+        self._tell(left)
 
     def _next_riders(self) -> list[_Rider] | None:
         with self._wake:
@@ -154,7 +170,7 @@ class Writer:
             return
         except LostRace as lost:
             rider.failure = lost
-        except sqlite3.Error as error:
+        except (sqlite3.Error, *UNWRITABLE) as error:
             rider.failure = WriteRefused(f"The database refused a write: {error}.")
         if connection.in_transaction:
             connection.execute("ROLLBACK TO rider")
