@@ -194,6 +194,17 @@ export function tally(decisions) {
   return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
+/**
+ * Whether a gate really moved, as its relay told.
+ * @param {string} before
+ * @param {string} after
+ * @param {boolean} dry
+ */
+export function gateWords(before, after, dry) {
+  if (dry) return "a dry run: nothing was sent to the gate";
+  return before === after ? `was ${after} already` : `was ${before}, read back as ${after}`;
+}
+
 /** A name of the file as words: `min_seconds` as `min seconds`. @param {string} name */
 export const nameWords = (name) => name.replaceAll("_", " ");
 

@@ -75,7 +75,7 @@ class Inbox extends Ticking {
               (ask) => this._open(ask),
             )}
           </ul>`
-        : empty("No question waits", "When a workflow asks, it appears here with its picture.")
+        : empty("No question waits", "When a workflow that is On asks, its question appears here with the picture.")
     }
     ${
       rehearsals.length

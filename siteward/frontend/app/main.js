@@ -47,6 +47,8 @@ class App extends Page {
     this._toast = null;
     this._away = false;
     this._busy = false;
+    /** @type {MutationObserver | null} */
+    this._arriving = null;
     window.addEventListener("hashchange", () => this._moved());
     window.addEventListener("siteward-toast", (event) => this._told(/** @type {CustomEvent} */ (event).detail));
     window.addEventListener(SIGNED_OUT, () => session.me && this._find());
@@ -84,7 +86,23 @@ class App extends Page {
 
   _moved() {
     this._place = here();
-    this.updateComplete.then(() => /** @type {HTMLElement | null} */ (this.querySelector("main h1"))?.focus());
+    this.updateComplete.then(() => this._focusHeading());
+  }
+
+  /** The heading of the new page takes the focus, as soon as it is there: some pages load first. */
+  _focusHeading() {
+    this._arriving?.disconnect();
+    const main = this.querySelector("main");
+    if (main === null) return;
+    const place = () => {
+      const heading = main.querySelector("h1");
+      heading?.focus();
+      return heading !== null;
+    };
+    if (place()) return;
+    const arriving = new MutationObserver(() => place() && arriving.disconnect());
+    arriving.observe(main, { childList: true, subtree: true });
+    this._arriving = arriving;
   }
 
   /** @param {string} topic */

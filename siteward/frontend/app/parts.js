@@ -68,7 +68,7 @@ export function explained(text) {
   return html`<div class="sw-explain">
     ${sections(text).map(
       ({ title, items }) =>
-        html`<h4>${title}</h4>
+        html`<p class="sw-explain-title">${title}</p>
           <ul>
             ${items.map((item) => html`<li class=${item.deeper ? "is-deeper" : ""} dir="auto">${item.text}</li>`)}
           </ul>`,

@@ -104,11 +104,9 @@ export interface Said {
   rule: number | null;
 }
 export interface StepResult {
-  state?: string;
-  before?: string;
-  dry_run?: boolean;
+  /** What an action gave back. */
+  result?: { state?: string; before?: string; dry_run?: boolean };
   error?: unknown;
-  sentence?: string;
   would_have?: string;
   would_have_asked?: string;
   replies?: Reply[];

@@ -9,6 +9,7 @@ import {
   confidenceMeans,
   day,
   eventWords,
+  gateWords,
   moveWords,
   nameWords,
   plain,
@@ -163,11 +164,9 @@ function said(step) {
 function happened(step) {
   const result = resultOf(step);
   if (step.result !== null && typeof step.result !== "object") return plain(step.result);
-  if (result.state !== undefined && result.before !== undefined) {
-    const dry = result.dry_run ? " (a dry run: nothing was sent)" : "";
-    return `was ${result.before}, read back as ${result.state}${dry}`;
-  }
-  const words = result.error ?? result.would_have ?? result.sentence ?? result.state;
+  const { state, before, dry_run: dry } = result.result ?? {};
+  if (state !== undefined) return gateWords(before ?? "unknown", state, dry ?? false);
+  const words = result.error ?? result.would_have;
   return words === undefined ? "" : plain(words);
 }
 
