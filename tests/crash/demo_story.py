@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siteward.core.demo_site import free_port
+from siteward.core.demo_site import free_port, write_demo_site
 from tests.crash.demo_checks import demo_as_made, gate_log, violations
 from tests.crash.demo_life import PATIENCE, POLL, Died, Life
 from tests.crash.demo_person import NoAnswer, Person, Refused
@@ -32,7 +32,9 @@ PASSWORD = "a gate, a guard and a password"
 ALIKE = "commit.begin"
 """Dying here leaves the same file as dying at `commit.before`."""
 NEAR_THE_MOVE = ("answer.committed", "intent.committed", "act.before", "act.after")
-POWER_CUT = 120.0
+POWER_CUT, LONG_CUT = 120.0, 7200.0
+"""Seconds without power: longer than an answer is good for, and longer than the question waits."""
+WITHIN = "answer_within: 2m"
 REPLY = "Let in"
 _PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+(?=\" })|(?<=gate_port: )\d+")
 
@@ -56,6 +58,8 @@ class Case:
     """Not the host is killed, but the process that perceives."""
     left: str | None = None
     """The state that the run must have, where only one is right."""
+    shut: bool = False
+    """The gate must not have opened at all."""
 
 
 class Stories:
@@ -72,7 +76,12 @@ class Stories:
     def prepare(self) -> None:
         """Make the folders as a person would, and count the boundaries of a story that nobody disturbs."""
         place = self._folder / "on"
-        place.mkdir()
+        write_demo_site(place / "site")
+        workflow_file = place / "site" / "workflows" / "gate_concierge.yaml"
+        text = workflow_file.read_text()
+        assert WITHIN in text
+        # The stories with a question begin at one and the same question, which must not have run out before the last of them is told.
+        workflow_file.write_text(text.replace(WITHIN, "answer_within: 1h"))
         life = Life(place)
         address = life.address()
         self.first_start = _between(Counter(), _reached(life))
@@ -204,7 +213,7 @@ class Stories:
             found.append("the page shows a step twice")
         if case.left is not None and told["state"] != case.left:
             found.append(f"the run is {told['state']} and not {case.left}")
-        if case.left == "expired" and gate_log(place):
+        if case.shut and gate_log(place):
             found.append(f"the gate moved: {gate_log(place)}")
         return found
 
@@ -295,7 +304,8 @@ def power_cut_cases(stories: Stories) -> Iterable[Case]:
     """Two minutes without power between the answer and the move, and at the move itself."""
     kills = [kill for kill in stories.boundaries[True] if kill[0] in NEAR_THE_MOVE]
     answer = next(kill for kill in kills if kill[0] == "answer.committed")
-    yield Case("cut-after-the-answer", True, answer, down=POWER_CUT, left="expired")
+    yield Case("cut-after-the-answer", True, answer, down=POWER_CUT, left="expired", shut=True)
+    yield Case("cut-while-asked", True, after=0.0, starting=True, down=LONG_CUT, left="done", shut=True)
     for kill in kills:
         if kill[0] in ("intent.committed", "act.after"):
             yield Case(f"cut-{kill[0]}-{kill[1]}", True, kill, down=POWER_CUT)

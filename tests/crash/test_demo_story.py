@@ -52,7 +52,7 @@ def test_killed_at_any_moment_the_story_is_finished_by_the_next_start(told: dict
 def test_two_minutes_without_power_make_the_answer_too_old_and_the_gate_stays_shut(told: dict[str, Any]) -> None:
     part = told["power_cut"]
     assert part["violations"] == {}
-    assert part["killed"] == part["cases"] >= 3
+    assert part["killed"] == part["cases"] >= 4
 
 
 def test_the_host_outlives_its_perception_and_the_guard_is_asked_all_the_same(told: dict[str, Any]) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import create_engine
+from sqlalchemy import Engine, create_engine, event
 
 from siteward.core.store.errors import DatabaseNewer, DatabaseUnusable
 from siteward.core.store.migrate import migrate
@@ -75,3 +76,29 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 def test_a_database_of_another_kind_is_refused(url: str) -> None:
     with pytest.raises(DatabaseUnusable, match="sqlite:///"):
         sqlite_path(url)
+
+
+class PowerCut(BaseException):
+    """The process ends here."""
+
+
+def test_a_migration_that_was_cut_off_leaves_nothing_and_is_made_by_the_next_start(tmp_path: Path) -> None:
+    path, made = str(tmp_path / "site.db"), list[str]()
+
+    def cut(_connection: object, _cursor: object, statement: str, *_more: object) -> None:
+        if "CREATE TABLE" in statement:
+            made.append(statement)
+        if len(made) == 4:
+            raise PowerCut
+
+    event.listen(Engine, "after_cursor_execute", cut)
+    try:
+        with pytest.raises(PowerCut):
+            migrate(path)
+    finally:
+        event.remove(Engine, "after_cursor_execute", cut)
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
+    migrate(path)
+    with closing(sqlite3.connect(path)) as database:
+        assert ("workflow_runs",) in database.execute("SELECT name FROM sqlite_master").fetchall()

@@ -10,7 +10,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.pool import NullPool
 
@@ -26,6 +26,8 @@ def migrate(path: str) -> None:
     """Migrate the SQLite file at `path`, made where it does not exist. Raises `DatabaseNewer`, `DatabaseUnusable`."""
     _make_file(path)
     engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+    event.listen(engine, "connect", _leave_transactions_to_us)
+    event.listen(engine, "begin", _begin)
     try:
         with engine.begin() as connection:
             _upgrade(connection, path)
@@ -35,6 +37,16 @@ def migrate(path: str) -> None:
         ) from error
     finally:
         engine.dispose()
+
+
+def _leave_transactions_to_us(connection: sqlite3.Connection, _record: object) -> None:
+    """Python's sqlite3 would commit around each CREATE: a process killed between two of them would leave half a migration, for ever."""
+    connection.isolation_level = None
+
+
+def _begin(connection: Connection) -> None:
+    """All of a migration is one transaction, and one process migrates at a time."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _upgrade(connection: Connection, path: str) -> None:
