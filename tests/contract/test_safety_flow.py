@@ -10,8 +10,9 @@ from siteward.core.contract import safety, severity
 from siteward.core.contract.document import Document, Value
 from siteward.core.contract.flow import analyse
 from siteward.core.contract.flow_conditions import window_provenance
+from siteward.core.contract.flow_labels import KnownNames, Label
 from siteward.core.contract.flow_moves import moves_things
-from siteward.core.contract.flow_state import Grant, GrantKind, Label, Point
+from siteward.core.contract.flow_state import Grant, GrantKind, Point
 from siteward.core.contract.registry import (
     ConditionSpec,
     Field,
@@ -252,7 +253,7 @@ def test_ai_s_own_word_raises_no_alert_above_medium(severity_asked: str, found: 
 
 def test_what_was_shown_under_a_name_is_not_shown_once_the_name_means_something_else() -> None:
     seen = Grant(GrantKind.REPLY, ("then", 0), "then.0", "Yes", shown=frozenset({"item", "item.gate", "look.gate"}))
-    point = Point({"item": Label(Provenance.LITERAL)}).granted(seen)
+    point = Point(KnownNames({"item": Label(Provenance.LITERAL)})).granted(seen)
     (renamed,) = point.knowing({"item": Label(Provenance.AI)}).grants
     assert renamed.shown == {"look.gate"}
     (other,) = point.knowing({"second.reason": Label(Provenance.AI)}).grants

@@ -90,7 +90,7 @@ def explain(
 ) -> Explanation:
     """The summary of a document. `flow` spares a second analysis where the caller has one."""
     flow = flow if flow is not None else analyse(document, registry, site)
-    visits = [visit for visit in flow.visits if not visit.context and not visit.point.dead]
+    visits = [visit for visit in flow.visits if visit.context is None and not visit.point.dead]
     return Explanation(
         document.name,
         tuple(starts_of(document)),

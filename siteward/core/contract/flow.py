@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from .document import Condition, Document, Lane, Path, Step, Value
 from .flow_conditions import asks_ai, condition_names, identities, names_read
+from .flow_labels import KnownNames, Label, join_labels
 from .flow_moves import moves_things
-from .flow_state import Grant, GrantKind, Label, Point, Silence, join, join_labels
+from .flow_state import Grant, GrantKind, Point, Silence, join
 from .flow_values import (
     ASK_NAMES,
     SAID_BY_PERSON,
@@ -31,17 +31,17 @@ from .registry import ActionSpec, Provenance, Registry, SiteView
 CONFIRMED: Final = ("digit", "spoken")
 """The ways in which a person confirms what a call heard."""
 TOP_IF: Final[Path] = ("if",)
-Context: TypeAlias = tuple[Path, ...]
-"""The questions whose default was taken on the way."""
+Context: TypeAlias = Path | None
+"""The question whose default was taken on the way, the outermost of several: one is enough to refuse a move."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A step and what is known just before it. `context` names the questions whose default was taken on the way there."""
+    """A step and what is known just before it. `context` is the question whose default was taken on the way there."""
 
     step: Step
     point: Point
-    context: Context = ()
+    context: Context = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Flow:
     def at(self, path: Path) -> Point:
         """What is known just before the step at `path`. Raises `KeyError` where there is no step."""
         for visit in self.visits:
-            if visit.step.path == path and not visit.context:
+            if visit.step.path == path and visit.context is None:
                 return visit.point
         raise KeyError(path)
 
@@ -82,7 +82,7 @@ class Flow:
         return tuple(
             use
             for use in self.moves
-            if use.step.path[:depth] == lane.path and not use.visit.context and not use.visit.point.dead
+            if use.step.path[:depth] == lane.path and use.visit.context is None and not use.visit.point.dead
         )
 
 
@@ -98,25 +98,25 @@ class _Walk:
         self._registry = registry
         self._site = site
         self._tells = site.tells if site is not None else frozenset[str]()
-        self._start: Mapping[str, Label] = MappingProxyType({})
+        self._start: Mapping[str, Label] = KnownNames({})
         self._visits: dict[tuple[Path, Context], Visit] = {}
-        self._ends: dict[object, Point] = {}
+        self._ends: dict[tuple[Path, Context], list[tuple[Point, Point]]] = {}
         self._given: dict[str, Label] = {}
         self._spoke = False
         self._walked = 0
 
     def run(self, document: Document) -> Flow:
         provenance, names = triggers_give(document.triggers, self._registry, self._site)
-        self._start = MappingProxyType(names)
+        self._start = known = KnownNames(names)
         self._given.update(names)
         self._spoke = provenance is Provenance.AI
-        point = Point(self._start, ai=self._spoke)
+        point = Point(known, ai=self._spoke)
         if document.conditions:
             point = self._judged(document.conditions, point)
             point = point.granted(self._rule(document.conditions, point, TOP_IF, "if", "true"))
-        self._steps(document.then, point, ())
-        always = Point(MappingProxyType(dict(self._given)), ai=self._spoke, in_always=True)
-        self._steps(document.always, always, ())
+        self._steps(document.then, point, None)
+        always = Point(KnownNames(dict(self._given)), ai=self._spoke, in_always=True)
+        self._steps(document.always, always, None)
         visits = tuple(self._visits.values())
         return Flow(provenance, visits, tuple(self._moves(visits)), self._walked)
 
@@ -198,10 +198,12 @@ class _Walk:
         return join(ends)
 
     def _for_each(self, step: Step, point: Point, context: Context) -> Point:
-        key = (step.path, context, point.ai, point.grants, point.quiet, point.dead, frozenset(point.names.items()))
-        if key not in self._ends:
-            self._ends[key] = self._loop(step, point, context)
-        return self._ends[key]
+        walked = self._ends.setdefault((step.path, context), [])
+        end = next((end for entered, end in walked if entered == point), None)
+        if end is None:
+            end = self._loop(step, point, context)
+            walked.append((point, end))
+        return end
 
     def _loop(self, step: Step, point: Point, context: Context) -> Point:
         read, item = item_label(step.settings.get("in"), point, self._registry)
@@ -225,11 +227,13 @@ class _Walk:
         default = step.settings.get("default")
         ends = []
         for reply in _outcomes(step, "replies"):
+            if reply == default and context is not None:
+                continue  # nobody answered before it either, so the silent walk below is the worse of the two
             grant = Grant(GrantKind.REPLY, step.path, step.plan_path, reply, shown=shown)
             ends.append(self._lane(step.lane(reply), said, said.granted(grant), context, ends=True))
         if isinstance(default, str):
             silent = said.silent(Silence.DEFAULT, step.path)
-            ends.append(self._lane(step.lane(default), said, silent, (*context, step.path), ends=True))
+            ends.append(self._lane(step.lane(default), said, silent, context or step.path, ends=True))
         if not isinstance(default, str) or step.lane("no_answer") is not None:
             silent = said.silent(Silence.NO_ANSWER, step.path)
             ends.append(self._lane(step.lane("no_answer"), said, silent, context, ends=True))
@@ -293,7 +297,4 @@ def _outcomes(step: Step, setting: str) -> tuple[str, ...]:
 
 def _without_item(point: Point, name: str, outside: Point) -> Point:
     """After a loop its item's name means what it meant before."""
-    names = {known: label for known, label in point.names.items() if known != name}
-    if name in outside.names:
-        names[name] = outside.names[name]
-    return replace(point, names=MappingProxyType(names))
+    return replace(point, names=point.names.adding({name: outside.names.get(name)}))

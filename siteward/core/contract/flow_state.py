@@ -8,27 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from types import MappingProxyType
+from functools import lru_cache
 from typing import Final
 
 from .document import Path
-from .provenance import least_trusted
+from .flow_labels import LOST, KnownNames, Label, join_labels
 from .registry import Provenance
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """Where a value comes from. `authorises`: an identity that the trigger gave. `texts` are the values that it can have, where the file
-    itself lists them. `row`: a row of a list that AI chose (only that row's own door may move)."""
-
-    provenance: Provenance
-    authorises: bool = False
-    texts: tuple[str, ...] | None = None
-    row: bool = False
-
-
-LOST: Final = Label(Provenance.AI)
-"""The label of a name that nobody gives: AI's."""
 
 
 class GrantKind(StrEnum):
@@ -72,21 +57,25 @@ class Silence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """A silence on the path. `path` is the ask or call; `joined`: it lies in a lane that has ended since."""
+    """A silence on the path. `path` is the ask or call."""
 
     silence: Silence
     path: Path
-    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of the flow, just before a step. `dead`: no path leads here."""
+    """A point of the flow, just before a step. `dead`: no path leads here.
 
-    names: Mapping[str, Label]
+    `quiet` is the last silence in whose lane this stands; `past_quiet` the first one whose lane has ended. Of several one is enough to refuse
+    a move.
+    """
+
+    names: KnownNames
     ai: bool = False
     grants: tuple[Grant, ...] = ()
-    quiet: tuple[Quiet, ...] = ()
+    quiet: Quiet | None = None
+    past_quiet: Quiet | None = None
     in_always: bool = False
     dead: bool = False
 
@@ -124,48 +113,44 @@ class Point:
     def knowing(self, names: Mapping[str, Label]) -> Point:
         """With further names. What a person saw under a name that now means something else was not shown."""
         heads = {*names, *(name.rpartition(".")[0] for name in names)}
-        grants = tuple(
-            replace(grant, shown=frozenset(seen for seen in grant.shown if not _renamed(seen, heads))) for grant in self.grants
-        )
-        return replace(self, names=MappingProxyType({**self.names, **names}), grants=grants)
+        grants = tuple(_unseen(grant, heads) for grant in self.grants)
+        return replace(self, names=self.names.adding(names), grants=grants)
 
     def granted(self, grant: Grant) -> Point:
         """Inside a lane that carries an authority. A person's answer ends an earlier silence, in this lane."""
-        quiet = () if grant.kind in PERSONS else self.quiet
-        return replace(self, grants=(*self.grants, grant), quiet=quiet)
+        grants = (*self.grants, grant)
+        if grant.kind in PERSONS:
+            return replace(self, grants=grants, quiet=None, past_quiet=None)
+        return replace(self, grants=grants)
 
     def silent(self, silence: Silence, path: Path) -> Point:
         """Where nobody answered, or an answer was not confirmed."""
-        return replace(self, quiet=(*self.quiet, Quiet(silence, path)))
+        return replace(self, quiet=Quiet(silence, path))
 
     def left(self, inner: Point) -> Point:
         """After a lane that ended at `inner`: its authorities end; what AI said and who was silent in it stay."""
         kept = inner.grants[: len(self.grants)]
         grants = tuple(_worse(grant, now) for grant, now in zip(self.grants, kept, strict=True))
-        joined = (replace(quiet, joined=True) for quiet in inner.quiet if quiet not in self.quiet)
-        return replace(
-            inner, grants=grants, quiet=tuple(dict.fromkeys((*self.quiet, *joined))), ai=self.ai or inner.ai
-        )
+        inside = inner.quiet if inner.quiet != self.quiet else None
+        past = self.past_quiet or inside or inner.past_quiet
+        return replace(inner, grants=grants, quiet=self.quiet, past_quiet=past, ai=self.ai or inner.ai)
+
+
+@lru_cache(maxsize=256)
+def _parts_of(shown: frozenset[str]) -> frozenset[str]:
+    """The names shown and every name that they lie within."""
+    return frozenset(".".join(parts[:end]) for parts in (name.split(".") for name in shown) for end in range(1, len(parts) + 1))
+
+
+def _unseen(grant: Grant, heads: set[str]) -> Grant:
+    if _parts_of(grant.shown).isdisjoint(heads):
+        return grant
+    return replace(grant, shown=frozenset(seen for seen in grant.shown if not _renamed(seen, heads)))
 
 
 def _renamed(seen: str, names: set[str]) -> bool:
     parts = seen.split(".")
     return any(".".join(parts[:end]) in names for end in range(1, len(parts) + 1))
-
-
-def join_labels(labels: Sequence[Label]) -> Label:
-    """The worse of several labels for the same name."""
-    first = labels[0]
-    if all(label == first for label in labels):
-        return first
-    texts = [label.texts for label in labels]
-    known = [text for text in texts if text is not None]
-    return Label(
-        least_trusted(label.provenance for label in labels),
-        all(label.authorises for label in labels),
-        tuple(dict.fromkeys(text for part in known for text in part)) if len(known) == len(texts) else None,
-        any(label.row for label in labels),
-    )
 
 
 def _worse(grant: Grant, other: Grant) -> Grant:
@@ -186,15 +171,12 @@ def join(points: Sequence[Point]) -> Point:
 def _join(one: Point, other: Point) -> Point:
     if one == other:
         return one
-    names = {
-        name: join_labels([point.names[name] for point in (one, other) if name in point.names])
-        for name in (*one.names, *(name for name in other.names if name not in one.names))
-    }
     return Point(
-        MappingProxyType(names),
+        one.names.joined(other.names),
         one.ai or other.ai,
         tuple(_worse(grant, theirs) for grant, theirs in zip(one.grants, other.grants, strict=True)),
-        tuple(dict.fromkeys((*one.quiet, *other.quiet))),
+        one.quiet or other.quiet,
+        one.past_quiet or other.past_quiet,
         one.in_always,
         one.dead and other.dead,
     )

@@ -8,7 +8,8 @@ from typing import Final
 
 from .document import Step, TriggerUse, Value
 from .flow_conditions import names_read, sole_name, window_provenance
-from .flow_state import LOST, Label, Point, join_labels
+from .flow_labels import LOST, Label, join_labels
+from .flow_state import Point
 from .provenance import least_trusted
 from .registry import Given, Provenance, Registry, SiteView, TriggerSpec
 

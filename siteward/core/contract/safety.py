@@ -10,7 +10,7 @@ from .flow_conditions import names_read
 from .flow_moves import moves_things, recipient_fields
 from .problems import Fix, Problem, Severity
 from .registry import Registry, SiteView
-from .safety_fixes import ask_first, confirm_call, drop_default, show_values
+from .safety_fixes import ask_first, asked_already, confirm_call, drop_default, show_values
 from .safety_guards import Judgement, judge, target_texts
 from .safety_words import sentence
 
@@ -25,23 +25,24 @@ def check(document: Document, registry: Registry, site: SiteView | None = None, 
 
 
 def _moves(document: Document, flow: Flow, site: SiteView | None) -> Iterator[Problem]:
+    who = asked_already(visit.step for visit in flow.visits)
     for use in flow.moves:
         judgement = judge(use, site)
         if judgement.code is not None:
-            yield _problem(document, use, judgement)
+            yield _problem(document, use, judgement, who)
 
 
-def _problem(document: Document, use: MoveUse, judgement: Judgement) -> Problem:
+def _problem(document: Document, use: MoveUse, judgement: Judgement, who: str) -> Problem:
     code = str(judgement.code)
     path: Path = (*use.step.path, use.step.kind)
     if code == "safety.default_moves" and judgement.asks is not None:
         path = (*judgement.asks, "ask_person", "default")
     target = ", ".join(target_texts(use.step, use.action.target, use.visit.point)) if use.action.target else ""
     message = sentence(code, use, target, judgement.unseen)
-    return Problem(code, Severity.ERROR, message, path, document.place_of(path), _fixes(document, use, judgement))
+    return Problem(code, Severity.ERROR, message, path, document.place_of(path), _fixes(document, use, judgement, who))
 
 
-def _fixes(document: Document, use: MoveUse, judgement: Judgement) -> tuple[Fix, ...]:
+def _fixes(document: Document, use: MoveUse, judgement: Judgement, who: str) -> tuple[Fix, ...]:
     asks = judgement.asks
     point = use.visit.point
     carried = tuple(name for name in names_read(use.step.settings) if point.ai_names((name,)))
@@ -49,11 +50,11 @@ def _fixes(document: Document, use: MoveUse, judgement: Judgement) -> tuple[Fix,
         case "safety.default_moves" if asks is not None:
             return drop_default(asks)
         case "safety.unconfirmed_call" if asks is not None and not carried:
-            return (*confirm_call(asks, document), *ask_first(use, document, carried))
+            return (*confirm_call(asks, document), *ask_first(use, document, who, carried))
         case "safety.ai_argument" if asks is not None:
             return show_values(asks, document, judgement.unseen)
         case _:
-            return ask_first(use, document, carried)
+            return ask_first(use, document, who, carried)
 
 
 def _recipients(document: Document, flow: Flow, registry: Registry, site: SiteView | None) -> Iterator[Problem]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
 
 from .document import Document, Path, Step, Value
 from .flow import MoveUse
@@ -13,10 +12,9 @@ from .problems import Edit, EditKind, Fix
 TIMEOUT = "60s"
 
 
-def ask_first(use: MoveUse, document: Document, unseen: Sequence[str]) -> tuple[Fix, ...]:
-    """Put a question around the move, asked of somebody whom the file already asks."""
+def ask_first(use: MoveUse, document: Document, who: str, unseen: Sequence[str]) -> tuple[Fix, ...]:
+    """Put a question around the move, asked of `who` (`asked_already`)."""
     step = value_at(document.root, use.step.path)
-    who = asked_already(document)
     if not isinstance(step, Mapping):
         return ()
     shown = "".join(f" {{{name}}}" for name in unseen)
@@ -56,25 +54,13 @@ def show_values(asks: Path, document: Document, unseen: Sequence[str]) -> tuple[
     return (Fix(f"Show {added} in the question", (Edit(EditKind.SET, path, f"{message} ({added})"),)),)
 
 
-def asked_already(document: Document) -> str:
-    """Somebody whom this file asks, else the role that every site has."""
-    for step in chain(*(steps_of(steps) for steps in (document.then, document.always))):
+def asked_already(steps: Iterable[Step]) -> str:
+    """Somebody whom one of these steps asks, else the role that every site has."""
+    for step in steps:
         who = step.settings.get("who")
         if step.kind == "ask_person" and isinstance(who, str) and not names_read(who):
             return who
     return "role:guard"
-
-
-def steps_of(steps: Sequence[Step]) -> list[Step]:
-    """Every step at any depth, in the order of the file."""
-    found: list[Step] = []
-    waiting = list(reversed(steps))
-    while waiting:
-        step = waiting.pop()
-        found.append(step)
-        inner = [*chain.from_iterable(lane.steps for lane in step.lanes), *step.body]
-        waiting.extend(reversed(inner))
-    return found
 
 
 def value_at(root: Value, path: Path) -> Value:

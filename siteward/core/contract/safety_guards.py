@@ -33,11 +33,13 @@ _SILENT = {
 def judge(use: MoveUse, site: SiteView | None = None) -> Judgement:
     """Judge one move by the data flow before it."""
     point = use.visit.point
-    if use.visit.context:
-        return Judgement(code="safety.default_moves", asks=use.visit.context[-1])
+    if use.visit.context is not None:
+        return Judgement(code="safety.default_moves", asks=use.visit.context)
     standing = standing_grants(point)
-    if point.quiet and (standing or any(not quiet.joined for quiet in point.quiet)):
-        return _silent(point.quiet)
+    if point.quiet is not None:
+        return Judgement(code=_SILENT[point.quiet.silence], asks=point.quiet.path)
+    if point.past_quiet is not None and standing:
+        return _silent_before(point.past_quiet)
     if not standing:
         return Judgement(code=_unguarded(point))
     listed = tuple(grant for grant in standing if _list_accepted(grant, use, site))
@@ -68,11 +70,10 @@ def _stands(grant: Grant, point: Point) -> bool:
     return grant.kind is GrantKind.AUTHORISING or not point.ai
 
 
-def _silent(quiet: tuple[Quiet, ...]) -> Judgement:
-    """The last silence that still speaks; one whose lane ended is no default's lane any more."""
-    last = next((one for one in reversed(quiet) if not one.joined), quiet[-1])
-    silence = Silence.NO_ANSWER if last.joined and last.silence is Silence.DEFAULT else last.silence
-    return Judgement(code=_SILENT[silence], asks=last.path)
+def _silent_before(past: Quiet) -> Judgement:
+    """A silence whose lane has ended; it is no default's lane any more."""
+    silence = Silence.NO_ANSWER if past.silence is Silence.DEFAULT else past.silence
+    return Judgement(code=_SILENT[silence], asks=past.path)
 
 
 def _unguarded(point: Point) -> str:
