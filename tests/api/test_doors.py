@@ -164,3 +164,26 @@ async def test_no_address_of_the_demo_exists_on_a_real_site(tmp_path: Path) -> N
         await house.account("anna", SiteRole.ADMIN)
         async with browser(house, "anna") as anna:
             assert (await anna.ask("POST", "/demo/next")).status == 404
+
+
+async def test_bytes_that_are_no_text_open_nothing_and_break_nothing(house: House, visit: Visitors) -> None:
+    """Headers as no browser sends them, on a plain connection; afterwards the site answers and writes as before."""
+    anna = await visit("anna")
+    port = int(house.address.rsplit(":", 1)[1])
+    cookies = "; ".join(f"{cookie.key}={cookie.value}" for cookie in anna.session.cookie_jar).encode()
+    for lines in (
+        b"Cookie: siteward_session=\xff\xfe\r\n",
+        b"Cookie: %b\r\nX-CSRF-Token: \xff\xfe\r\n" % cookies,
+        b"Cookie: %b\r\nX-CSRF-Token: %b\r\nIdempotency-Key: \xff\xfe\r\n" % (cookies, (anna.csrf or "").encode()),
+    ):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        body = b'{"mode":"disarmed"}'
+        writer.write(
+            b"PUT /api/v1/site/mode HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
+            b"Connection: close\r\nContent-Length: %d\r\n%b\r\n%b" % (port, len(body), lines, body)
+        )
+        async with asyncio.timeout(5):
+            status = (await reader.readline()).split()[1]
+        writer.close()
+        assert status in (b"400", b"401", b"403"), status
+    assert (await anna.ask("PUT", "/site/mode", {"mode": "disarmed"})).status == 200

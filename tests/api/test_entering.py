@@ -106,3 +106,19 @@ async def test_what_is_no_json_or_too_large_is_refused(house: House, visit: Visi
         assert response.status == 413
     async with nobody.session.put(address) as response:
         assert (response.status, response.headers["Allow"]) == (405, "POST")
+
+
+async def test_guesses_sent_at_once_are_slowed_down_like_those_sent_in_turn(house: House, visit: Visitors) -> None:
+    nobody = await visit()
+    body = {"name": "anna", "password": "x"}
+    answers = await asyncio.gather(*(nobody.ask("POST", "/login", body) for _ in range(40)))
+    assert sum(answer.status == 401 for answer in answers) == FREE_FAILURES
+    assert sum(answer.status == 429 for answer in answers) == 40 - FREE_FAILURES
+
+
+async def test_a_right_code_with_a_weak_password_is_no_guess(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house, browser(house) as visitor:
+        code = await house.site.people.open_code()
+        body = {"code": code, "name": "anna", "password": "short"}
+        statuses = {(await visitor.ask("POST", "/setup", body)).status for _ in range(FREE_FAILURES + 2)}
+        assert statuses == {422}

@@ -10,10 +10,11 @@ from aiohttp import ClientWebSocketResponse, WSMsgType, WSServerHandshakeError
 
 from siteward.core.api import live
 from siteward.core.engine.rows import publish
+from siteward.core.store.errors import ReadFailed
 from siteward.core.store.writer import Op
 
 from .conftest import Visitors
-from .house import House
+from .house import CONCIERGE, House
 
 
 async def tell(house: House, *numbers: int, camera: str | None = None) -> None:
@@ -134,3 +135,68 @@ async def test_a_page_that_talks_is_closed(house: House, visit: Visitors) -> Non
     async with asyncio.timeout(5):
         assert (await socket.receive()).type is WSMsgType.CLOSE
     assert socket.close_code == 1008
+
+
+async def test_who_lacks_the_camera_does_not_hear_that_its_run_was_ended(house: House, visit: Visitors) -> None:
+    anna, vera = await visit("anna"), await visit("vera")
+    saved = await anna.post("/workflows", {"text": CONCIERGE})
+    await anna.post(f"/workflows/{saved['id']}/state", {"state": "on", "base_version": 1})
+    heard = {"anna": await anna.live(), "vera": await vera.live()}
+    for socket in heard.values():
+        await take(socket, 1)
+    run = await house.vehicle()
+    assert (await anna.ask("POST", f"/runs/{run}/cancel")).status == 200
+    await tell(house, 1)
+    told = {name: await until_told(socket) for name, socket in heard.items()}
+    assert {"run.ended", "approval.closed"} <= {message["topic"] for message in told["anna"]}
+    assert [message["topic"] for message in told["vera"] if message["data"].get("run") == run] == []
+
+
+async def until_told(socket: ClientWebSocketResponse) -> list[dict[str, Any]]:
+    """Every message up to the one that `tell` sent."""
+    found: list[dict[str, Any]] = []
+    while not found or "number" not in found[-1]["data"]:
+        found += await take(socket, 1)
+    return found
+
+
+async def test_a_browser_that_does_not_let_go_holds_up_nobody_else(house: House, visit: Visitors) -> None:
+    """Closing a socket waits for the other side. Of one that never answers, the others notice nothing."""
+    gina, anna = await visit("gina"), await visit("anna")
+    deaf, heard = await gina.live(), await anna.live()
+    await take(deaf, 1)
+    await take(heard, 1)
+    await anna.ask("DELETE", "/people/gina")  # `deaf` is not read from here on: it answers no closing
+    await tell(house, 1)
+    async with asyncio.timeout(2):
+        assert (await until_told(heard))[-1]["data"] == {"number": 1}
+
+
+async def test_the_stream_goes_on_after_the_database_gave_no_answer(
+    house: House, visit: Visitors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "AGAIN_SECONDS", 0.0)
+    socket = await (await visit("anna")).live()
+    await take(socket, 1)
+    read, failures = house.site.store.read, [ReadFailed("the database is locked")] * 3
+
+    async def held(query: Any, params: Any = None) -> Any:
+        if "outbox" in str(query) and failures:
+            raise failures.pop()
+        return await read(query, params)
+
+    monkeypatch.setattr(house.site.store, "read", held)
+    await tell(house, 1)
+    assert (await take(socket, 1))[0]["data"] == {"number": 1}
+    assert failures == []
+
+
+async def test_one_person_does_not_take_the_stream_from_the_others(house: House, visit: Visitors) -> None:
+    gina, anna = await visit("gina"), await visit("anna")
+    open_pages = [await gina.live() for _ in range(live.MOST_OF_ONE)]
+    for page in open_pages:
+        await take(page, 1)
+    with pytest.raises(WSServerHandshakeError) as refused:
+        await gina.live()
+    assert refused.value.status == 503
+    await take(await anna.live(), 1)

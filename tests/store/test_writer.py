@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import sys
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -166,3 +167,54 @@ async def test_every_commit_is_on_the_disk(store: Store, held: Held) -> None:
     with sqlite3.connect(store.path) as reader:
         assert reader.execute("SELECT * FROM seen").fetchone() == (2, "wal", 1)
     reader.close()
+
+
+@pytest.mark.parametrize("value", ["\ud800", 2**70, object()], ids=["half a pair", "70 bits", "no column's type"])
+async def test_a_value_that_no_column_holds_fails_alone_and_the_writer_lives(
+    store: Store, held: Held, value: object
+) -> None:
+    bad = Op("INSERT INTO counters (scope, name, bucket, count) VALUES ('bad', 'n', 'b', :v)", {"v": value})
+    good, refused, other = await together(store, held, (put("a"),), (bad,), (put("b"),))
+    assert isinstance(refused, WriteRefused)
+    assert (good, other) == ((1,), (1,))
+    assert await store.submit(put("after")) == (1,)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_writer_that_breaks_leaves_nobody_waiting(store: Store, held: Held) -> None:
+    def broken(name: str) -> None:
+        raise RuntimeError(name)
+
+    held.reach = broken  # type: ignore[method-assign]
+    async with asyncio.timeout(5):
+        with pytest.raises(CommitFailed):
+            await store.submit(put("x"))
+        with pytest.raises(StoreClosed):
+            await store.submit(put("y"))
+
+
+async def test_a_full_disk_fails_what_it_cannot_keep_and_nothing_else(tmp_path: Path) -> None:
+    """The database may not grow: large writes are refused, each is told, and small ones go on once there is room."""
+    store = await Store.open(f"sqlite:///{tmp_path}/site.db", Full(pages := threading.Event()))
+    try:
+        large = Op("INSERT INTO counters (scope, name, bucket, count) VALUES (:s, 'n', 'b', 1)", {"s": "x" * 4_000_000})
+        with pytest.raises((CommitFailed, WriteRefused), match="full"):
+            await store.submit(large)
+        assert await store.submit(put("small")) == (1,)
+        assert await scopes(store) == {"small"}
+        assert pages.is_set()
+    finally:
+        await store.close()
+
+
+class Full:
+    """Boundaries that take the room away from the writer's own connection at its first transaction."""
+
+    def __init__(self, done: threading.Event) -> None:
+        self._done = done
+
+    def reach(self, name: str) -> None:
+        if name == "commit.begin" and not self._done.is_set():
+            self._done.set()
+            frame = sys._getframe(1)
+            frame.f_locals["connection"].execute("PRAGMA max_page_count=200")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from siteward.core.errors import AuthFailed, NotFound
-from siteward.core.site.people import SetupClosed
+from siteward.core.site.passwords import WeakPassword
+from siteward.core.site.people import BadName
 from siteward.core.site.permissions import HOLDERS, Permission, Person, SiteRole
 from siteward.core.site.sessions import Session
 
@@ -68,13 +69,13 @@ async def session_state(call: Call) -> Answer:
 async def setup(call: Call) -> Answer:
     """Make the first admin and log in."""
     throttle = call.host.site.throttle
-    throttle.check(call.address)
+    throttle.begin(call.address)
     try:
         person = await call.host.site.people.claim_first_admin(
             call.body["code"], call.body["name"], call.body["password"], call.address
         )
-    except SetupClosed:
-        throttle.failed(call.address)
+    except (BadName, WeakPassword):
+        throttle.succeeded(call.address)  # the code was right
         raise
     throttle.succeeded(call.address)
     return await _open(call, person)
@@ -83,12 +84,8 @@ async def setup(call: Call) -> Answer:
 async def log_in(call: Call) -> Answer:
     """Log in."""
     throttle = call.host.site.throttle
-    throttle.check(call.address)
-    try:
-        person = await call.host.site.people.log_in(call.body["name"], call.body["password"])
-    except AuthFailed:
-        throttle.failed(call.address)
-        raise
+    throttle.begin(call.address)
+    person = await call.host.site.people.log_in(call.body["name"], call.body["password"])
     throttle.succeeded(call.address)
     return await _open(call, person)
 

@@ -45,8 +45,10 @@ class Idempotency:
 
         `request` is what makes two requests the same: method, path and body. Raises `Refused`.
         """
-        if not 0 < len(key) <= LONGEST_KEY:
-            raise Refused(400, f"An idempotency key has 1 to {LONGEST_KEY} characters.", code="idempotency.bad_key")
+        if not 0 < len(key) <= LONGEST_KEY or not (key.isascii() and key.isprintable()):
+            raise Refused(
+                400, f"An idempotency key has 1 to {LONGEST_KEY} plain characters (ASCII).", code="idempotency.bad_key"
+            )
         digest = hashlib.sha256(request).hexdigest()
         mine = {"user_id": user_id, "key": key}
         now = self._clock.now().timestamp()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from sqlalchemy import func, select
 from siteward.core.errors import AuthFailed, NotReady
 from siteward.core.site.permissions import Permission, require
 from siteward.core.site.sessions import Session
+from siteward.core.store.errors import ReadFailed
 from siteward.core.store.schema import outbox
 from siteward.core.store.store import Store
 
@@ -26,13 +28,18 @@ from .host import ApiHost
 from .security import check_origin
 from .serving import session_of
 
+_log = logging.getLogger(__name__)
+
 WAITING: Final = 256
 """Messages that wait for one page; beyond it the page gets `resync`."""
 BATCH: Final = 500
 LONGEST_GAP: Final = 2000
 HEARTBEAT_SECONDS: Final = 25.0
 SEND_SECONDS: Final = 10.0
+AGAIN_SECONDS: Final = 1.0
 MOST_PAGES: Final = 200
+MOST_OF_ONE: Final = 20
+"""Pages of one person: nobody takes the stream from the others."""
 SESSION_ENDED: Final = 4401
 
 
@@ -45,6 +52,7 @@ class _Page:
     seen: int = 0
     queue: asyncio.Queue[dict[str, Any]] = field(default_factory=lambda: asyncio.Queue(WAITING))
     lost: bool = False
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     def offer(self, row: Mapping[str, Any]) -> None:
         if row["id"] <= self.seen:
@@ -91,12 +99,21 @@ class Live:
         while True:
             await self._grown.wait()
             self._grown.clear()
-            while self._pages and (rows := await self._after(self._last)):
-                await self._recheck()
-                self._last = rows[-1]["id"]
-                for page in self._pages:
-                    for row in rows:
-                        page.offer(row)
+            try:
+                await self._give()
+            except ReadFailed:
+                _log.warning("The live stream cannot read what changed and tries again.", exc_info=True)
+                await asyncio.sleep(AGAIN_SECONDS)
+                self._grown.set()
+
+    async def _give(self) -> None:
+        """Offer every page what was committed since the last time."""
+        while self._pages and (rows := await self._after(self._last)):
+            await self._recheck()
+            self._last = rows[-1]["id"]
+            for page in self._pages:
+                for row in rows:
+                    page.offer(row)
 
     async def _recheck(self) -> None:
         """Where an account or a session changed, look at each page's anew before anything more is sent."""
@@ -107,9 +124,10 @@ class Live:
                 continue
             current = await sessions.current(page.session.token_hash)
             if current is None or current.person != page.session.person:
+                # Closing waits for the browser, which may take its time: the page's own task does that, and holds up nobody else.
                 self._pages.discard(page)
                 page.lost = True
-                await page.socket.close(code=SESSION_ENDED, message=b"the session ended")
+                page.ended.set()
         self._checked = revision
 
     async def _newest(self) -> int:
@@ -126,7 +144,8 @@ class Live:
             raise AuthFailed("Log in first.", code="session.missing")
         require(session.person, Permission.VIEW)
         check_origin(request, must_be_told=True)
-        if len(self._pages) >= MOST_PAGES:
+        own = sum(1 for page in self._pages if page.session.person.id == session.person.id)
+        if len(self._pages) >= MOST_PAGES or own >= MOST_OF_ONE:
             raise NotReady("Too many pages are open. Close one and reload.")
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT_SECONDS, max_msg_size=1024)
         await socket.prepare(request)
@@ -184,13 +203,20 @@ class Live:
                 return
 
     async def _watch(self, page: _Page) -> None:
-        """Close the socket where its session ended while nothing happened."""
-        while True:
-            await asyncio.sleep(HEARTBEAT_SECONDS)
-            current = await self._host.site.sessions.current(page.session.token_hash)
+        """Close the socket where its session ended, also while nothing happened."""
+        while not page.ended.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    await page.ended.wait()
+            if page.ended.is_set():
+                break
+            try:
+                current = await self._host.site.sessions.current(page.session.token_hash)
+            except ReadFailed:
+                continue
             if current is None or current.person != page.session.person:
-                await page.socket.close(code=SESSION_ENDED, message=b"the session ended")
-                return
+                break
+        await page.socket.close(code=SESSION_ENDED, message=b"the session ended")
 
 
 def _id(text: str) -> int | None:

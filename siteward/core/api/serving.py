@@ -24,6 +24,8 @@ from .shapes import BadRequest, check
 _log = logging.getLogger(__name__)
 
 PREFIX: Final = "/api/v1"
+READ_SECONDS: Final = 30.0
+"""Who sends a body more slowly than this is let go."""
 AiohttpHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -41,7 +43,8 @@ def serve(route: Route, host: ApiHost, keys: Idempotency) -> AiohttpHandler:
             check_origin(request)
             if session is not None and route.permission is not None:
                 check_forgery(request, session)
-            raw = await request.read()
+            async with asyncio.timeout(READ_SECONDS):
+                raw = await request.read()
             body = _body(request, raw, route)
         call = Call(host, session, request.remote, request.secure, request.match_info, _query(request, route), body)
         async with asyncio.timeout(route.seconds):

@@ -73,7 +73,12 @@ async def change(call: Call) -> Answer:
         require_admin_where_needed(call.person, await judge(call.host, row["text"], call.person))
     try:
         saved = await call.host.engine.save_workflow(
-            call.body["text"], call.person.who, row["id"], base, also=call.audited("workflow.save", version=base + 1)
+            call.body["text"],
+            call.person.who,
+            row["id"],
+            base,
+            also=call.audited("workflow.save", version=base + 1),
+            base_state=State(row["state"]),
         )
     except Conflict as error:
         newest = await workflow_rows.get(call.host.site, row["id"])
@@ -108,7 +113,11 @@ async def set_state(call: Call) -> Answer:
         refuse_unless_ok(report)
         require_admin_where_needed(call.person, report)
     await call.host.engine.set_state(
-        row["id"], wanted, call.person.who, call.audited("workflow.state", state=wanted.value, version=row["version"])
+        row["id"],
+        wanted,
+        call.person.who,
+        call.audited("workflow.state", state=wanted.value, version=row["version"]),
+        base_version=row["version"],
     )
     return Answer({"state": wanted.value, "version": row["version"]})
 
@@ -118,13 +127,14 @@ async def try_it(call: Call) -> Answer:
     row = await workflow_rows.get(call.host.site, call.path["id"])
     site, person = call.host.site, call.person
     chosen: list[str] = call.body.get("event_ids", [])
+    if chosen:
+        await _require_sight(call, chosen)
+    # Also for chosen events: what the file looks at beside them must be what this person sees.
+    report = await judge(call.host, row["text"], person)
+    refuse_unless_ok(report)
     if not chosen:
-        report = await judge(call.host, row["text"], person)
-        refuse_unless_ok(report)
         types, cameras = _wanted_events(call, report.document)
         chosen = await workflow_rows.recent_events(site, person, types, cameras, call.body.get("last", 20))
-    else:
-        await _require_sight(call, chosen)
     return Answer({"rows": [_tried(entry) for entry in await call.host.engine.try_workflow(row["id"], chosen)]})
 
 

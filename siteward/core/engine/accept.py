@@ -317,8 +317,8 @@ def end_run_ops(run: Mapping[str, Any], state: RunState, reason: str, now: float
         rows.end_waiting_step(run["id"], StepStatus.SKIPPED, now),
         rows.cancel_waits(run["id"]),
         rows.close_approvals(run["id"], "cancelled"),
-        rows.publish("run.ended", told, None, now),
-        rows.publish("approval.closed", {"run": run["id"], "why": reason}, None, now),
+        rows.publish_of_run("run.ended", told, run["id"], now),
+        rows.publish_of_run("approval.closed", {"run": run["id"], "why": reason}, run["id"], now),
     )
 
 

@@ -340,6 +340,15 @@ def publish(topic: str, payload: Mapping[str, JSON], camera: str | None, now: fl
     )
 
 
+def publish_of_run(topic: str, payload: Mapping[str, JSON], run_id: str, now: float) -> Op:
+    """A live update for those who see the camera of the run's event, where the writer has not the event at hand."""
+    return Op(
+        "INSERT INTO outbox (topic, payload, camera, at) SELECT :topic, :payload, events.camera, :now FROM workflow_runs "
+        "JOIN events ON events.id = workflow_runs.event_id WHERE workflow_runs.id = :run",
+        {"topic": topic, "payload": dump(payload), "run": run_id, "now": now},
+    )
+
+
 # -- counters ----------------------------------------------------------------------------------------------------------
 def count(scope: str, name: str, bucket: str, sample: str | None = None) -> Op:
     """One more of something; the newest sample stays."""

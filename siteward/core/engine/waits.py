@@ -92,7 +92,7 @@ class Waits:
             await self._parts.store.submit(
                 _answered(approval_id, reply, by, now, boot, note),
                 _take_waits_of(approval["run_id"], approval["path"]),
-                self._closed(approval["run_id"], "answered", approval_id, reply, by, approval["camera"]),
+                self._closed(approval["run_id"], "answered", approval_id, reply, by),
                 *also(approval_id),
             )
         except LostRace:
@@ -267,10 +267,9 @@ class Waits:
         approval_id: str | None = None,
         reply: str | None = None,
         by: str | None = None,
-        camera: str | None = None,
     ) -> Op:
         payload = {"id": approval_id, "run": run_id, "why": why, "reply": reply, "by": by}
-        return rows.publish("approval.closed", payload, camera, self._parts.now())
+        return rows.publish_of_run("approval.closed", payload, run_id, self._parts.now())
 
 
 def _with_run() -> Any:

@@ -33,11 +33,16 @@ class Session:
 
     def is_forged(self, header: str | None) -> bool:
         """Whether a write did not bring this session's own token."""
-        return header is None or not hmac.compare_digest(header.encode(), self.csrf.encode())
+        return header is None or not hmac.compare_digest(_bytes(header), self.csrf.encode())
 
 
 def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(_bytes(token)).hexdigest()
+
+
+def _bytes(header: str) -> bytes:
+    """What a header says, as it came: a browser, or whoever plays one, may send bytes that are no text."""
+    return header.encode("utf-8", "surrogateescape")
 
 
 class Sessions:

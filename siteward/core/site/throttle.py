@@ -30,15 +30,16 @@ class Throttle:
         self._clock = clock
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
-    def check(self, address: str | None) -> None:
-        """Raise `TooManyAttempts` where the address has to wait."""
+    def begin(self, address: str | None) -> None:
+        """An attempt begins, and counts as failed until it has succeeded: of a thousand at once no more get through than of a thousand one
+        after the other. Raises `TooManyAttempts` where the address has to wait."""
         count, since = self._failures.get(_place(address), (0, 0.0))
         left = since + WINDOW_SECONDS - self._clock.since_boot()
         if count >= FREE_FAILURES and left > 0:
             raise TooManyAttempts(left)
+        self._count(address)
 
-    def failed(self, address: str | None) -> None:
-        """Count one failure."""
+    def _count(self, address: str | None) -> None:
         place, now = _place(address), self._clock.since_boot()
         count, since = self._failures.pop(place, (0, now))
         if now - since > WINDOW_SECONDS:
