@@ -3,12 +3,17 @@ import { test } from "node:test";
 import {
   ago,
   confidence,
+  confidenceMeans,
   countdown,
+  gateWords,
   marked,
   moveWords,
   plain,
+  ruleWords,
   sections,
   span,
+  tally,
+  wouldHave,
 } from "../../siteward/frontend/app/format.js";
 
 const NOW = Date.parse("2026-03-02T09:00:00Z");
@@ -78,4 +83,38 @@ test("an explanation reads section by section", () => {
 
 test("any value reads as one line", () => {
   assert.equal(plain({ a: [1, true], b: null }), "a: 1, true, b: nothing");
+});
+
+test("what a confidence is worth is said, also where there is none", () => {
+  assert.match(confidenceMeans(null), /^Not measured/);
+  assert.match(confidenceMeans("agreement"), /independent looks/);
+  assert.match(confidenceMeans("a new way"), /a new way/);
+});
+
+test("a try shows what would be done and asked first, and only counts lines to the log", () => {
+  const found = wouldHave(["log message a car", "ask: car: a car. In?", "gate.open north", "log b"], "a car.");
+  assert.deepEqual(found, { acts: ["gate.open north"], asks: ["car: … In?"], logs: ["a car", "b"] });
+  assert.deepEqual(wouldHave([], null), { acts: [], asks: [], logs: [] });
+});
+
+test("decisions are counted, the most frequent first", () => {
+  assert.deepEqual(tally(["car", "bus", "car", null]), [
+    ["car", 2],
+    ["bus", 1],
+    ["no decision", 1],
+  ]);
+});
+
+test("whether a gate moved is what its relay told", () => {
+  assert.equal(gateWords("closed", "open", false), "was closed, read back as open");
+  assert.equal(gateWords("open", "open", false), "was open already");
+  assert.match(gateWords("closed", "closed", true), /nothing was sent/);
+});
+
+test("the rule that decided reads as a sentence", () => {
+  const rules = [{ when: { vehicle: ["car", "bus"], people: "none" }, then: "car" }, { then: "nothing" }];
+  assert.equal(ruleWords(rules, 0), ": when vehicle is car or bus and people is none, then car");
+  assert.equal(ruleWords(rules, 1), ": otherwise, then nothing");
+  assert.equal(ruleWords(rules, 2), "");
+  assert.equal(ruleWords("no list", 0), "");
 });

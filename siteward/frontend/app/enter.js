@@ -66,8 +66,16 @@ class Enter extends Page {
         }
         <label class="sw-field"
           ><span>Name</span>
-          <input name="name" required maxlength="40" autocomplete="username" autocapitalize="none" spellcheck="false"
+          <input
+            name="name"
+            required
+            maxlength="40"
+            autocomplete="username"
+            autocapitalize="none"
+            spellcheck="false"
+            aria-describedby="name-hint"
         /></label>
+        ${this.setup ? html`<p class="sw-soft sw-hint" id="name-hint">Small letters and digits.</p>` : ""}
         <label class="sw-field"
           ><span>Password</span>
           <input
@@ -77,14 +85,15 @@ class Enter extends Page {
             minlength=${this.setup ? 10 : 1}
             maxlength="256"
             autocomplete=${this.setup ? "new-password" : "current-password"}
+            aria-describedby="password-hint"
         /></label>
+        ${this.setup ? html`<p class="sw-soft sw-hint" id="password-hint">At least 10 characters.</p>` : ""}
         ${
           this.setup
             ? html`<label class="sw-field"
-                  ><span>The same password again</span>
-                  <input name="again" type="password" required maxlength="256" autocomplete="new-password"
-                /></label>
-                <p class="sw-soft">At least 10 characters. The name is small letters and digits.</p>`
+                ><span>The same password again</span>
+                <input name="again" type="password" required maxlength="256" autocomplete="new-password"
+              /></label>`
             : ""
         }
         ${this._error ? html`<p class="sw-note is-bad" role="alert">${this._error.message}</p>` : ""}

@@ -195,6 +195,21 @@ export function tally(decisions) {
 }
 
 /**
+ * The rule that decided, as the file has it: `: when vehicle is car, then car`; nothing where it is not there to be read.
+ * @param {unknown} rules
+ * @param {number} index
+ */
+export function ruleWords(rules, index) {
+  const rule = Array.isArray(rules) ? rules[index] : undefined;
+  if (rule === null || typeof rule !== "object" || !("then" in rule)) return "";
+  const when = Object.entries(rule.when ?? {}).map(([name, value]) => `${nameWords(name)} is ${either(value)}`);
+  return `: ${when.length ? `when ${when.join(" and ")}` : "otherwise"}, then ${plain(rule.then)}`;
+}
+
+/** @param {unknown} value */
+const either = (value) => (Array.isArray(value) ? value.map(plain).join(" or ") : plain(value));
+
+/**
  * Whether a gate really moved, as its relay told.
  * @param {string} before
  * @param {string} after

@@ -56,7 +56,6 @@ export class GoLive extends Page {
     return html`<dialog class="sw-dialog" aria-labelledby="go-live-title">
       <h2 id="go-live-title" dir="auto">${this._whole ? html`Turn on “${this._whole.name}”?` : "Turn on?"}</h2>
       ${this._whole ? this._what(this._whole.judged) : this._error ? "" : html`<p role="status">Loading…</p>`}
-      ${this._whole?.judged.ok ? html`<p class="sw-soft">On means that it really acts each time it starts. You can set it back to Test or Off at any moment.</p>` : ""}
       ${this._error ? html`<p class="sw-note is-bad" role="alert">${this._error.message}</p>` : ""}
       <div class="sw-actions">
         <button class="sw-button" @click=${() => this._dialog.close()}>Cancel</button>
@@ -85,7 +84,10 @@ export class GoLive extends Page {
     }
     ${
       judged.explain
-        ? html` <div class="sw-moves ${judged.explain.moves.length ? "" : "is-none"}">
+        ? html`<p>
+              On means that it really acts each time it starts. You can set it back to Test or Off at any moment.
+            </p>
+            <div class="sw-moves ${judged.explain.moves.length ? "" : "is-none"}">
               <h3>${judged.explain.moves.length ? "It can move" : "It moves nothing"}</h3>
               <ul>
                 ${judged.explain.moves.map((move) => html`<li dir="auto">${moveWords(move)}</li>`)}

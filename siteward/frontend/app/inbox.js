@@ -3,10 +3,10 @@
 
 import { html, repeat } from "../vendor/lit.js";
 import { Ticking, complain, toast } from "./element.js";
-import { ago, countdown, marked, moveWords, plain, whoWords } from "./format.js";
+import { ago, countdown, moveWords, whoWords } from "./format.js";
 import { acknowledge, acknowledgeAll, alerts, answer, questions } from "./host.js";
 import { Loaded, empty } from "./loading.js";
-import { runLink, shot } from "./parts.js";
+import { attributed, runLink, shot } from "./parts.js";
 import { address, go } from "./router.js";
 import { session } from "./session.js";
 
@@ -106,10 +106,7 @@ class Inbox extends Ticking {
 
   /** @param {Approval} ask */
   _open(ask) {
-    const said = Object.values(ask.shown)
-      .filter((given) => given.from === "ai")
-      .map((given) => plain(given.value));
-    const pieces = marked(ask.message, said);
+    const { words, marks } = attributed(ask.message, ask.shown);
     const left = countdown(ask.due_at, Date.now());
     return html`<li class="sw-card sw-ask">
       ${shot(ask.picture, `What ${ask.camera ?? "the site"} shows`, "is-large")}
@@ -118,10 +115,8 @@ class Inbox extends Ticking {
           <bdi>${ask.workflow}</bdi>${ask.camera ? html`, camera <bdi>${ask.camera}</bdi>` : ""},
           ${ago(ask.asked_at, Date.now())}${ask.rehearsal ? html` <span class="sw-pill is-test">Rehearsal</span>` : ""}
         </p>
-        <p class="sw-question" dir="auto">
-          ${pieces.map((piece) => (piece.said ? html`<mark class="sw-said">${piece.text}</mark>` : piece.text))}
-        </p>
-        ${pieces.some((piece) => piece.said) ? html`<p class="sw-soft"><mark class="sw-said">Marked words</mark> are the model's. It can be wrong: look at the picture.</p>` : ""}
+        <p class="sw-question" dir="auto">${words}</p>
+        ${marks ? html`<p class="sw-soft"><mark class="sw-said">Marked words</mark> are the model's. It can be wrong: look at the picture.</p>` : ""}
         <div class="sw-replies">${ask.replies.map((entry) => this._button(ask, entry))}</div>
         ${ask.may_answer ? "" : html`<p class="sw-soft">This question is for ${ask.who.map(whoWords).join(", ")}.</p>`}
         <p class="sw-left">

@@ -8,6 +8,7 @@
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 20_000;
 const LOOK_SECONDS = 20;
+const ANSWER_SECONDS = 15;
 
 /** @typedef {{id: number | null, topic: string, data: Record<string, unknown>}} Message */
 
@@ -143,6 +144,6 @@ export class Live extends EventTarget {
 
 /** The one live stream of this page. */
 export const live = new Live(async () => {
-  const answer = await fetch("/api/v1/alive", { signal: AbortSignal.timeout(8000) });
+  const answer = await fetch("/api/v1/alive", { signal: AbortSignal.timeout(ANSWER_SECONDS * 1000) });
   if (!answer.ok) throw new Error(answer.statusText);
 });

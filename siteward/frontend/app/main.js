@@ -145,7 +145,7 @@ class App extends Page {
     this._busy = true;
     try {
       const { scene } = await playNext();
-      toast(`Playing: ${scene}`);
+      toast(`Playing: ${scene}`, { words: "See the runs", address: address("runs") });
     } catch (error) {
       complain(error);
     } finally {

@@ -3,7 +3,7 @@
 
 import { html, svg } from "../vendor/lit.js";
 import { picture } from "./api.js";
-import { runState, sections, tone } from "./format.js";
+import { marked, plain, runState, sections, tone } from "./format.js";
 import { address } from "./router.js";
 
 /** Icons, drawn on 24 by 24 with a pen of 2. @type {Readonly<Record<string, string>>} */
@@ -62,6 +62,22 @@ export function shot(id, about, look = "") {
 
 /** @param {string} runId @param {unknown} words */
 export const runLink = (runId, words) => html`<a href=${address("runs", runId)}>${words}</a>`;
+
+/**
+ * A message with the words in it that are a model's marked as such.
+ * @param {string} message
+ * @param {Readonly<Record<string, import("./rows.js").Given>>} shown the values that stand in it
+ */
+export function attributed(message, shown) {
+  const said = Object.values(shown)
+    .filter((given) => given.from === "ai")
+    .map((given) => plain(given.value));
+  const pieces = marked(message, said);
+  return {
+    marks: pieces.some((piece) => piece.said),
+    words: pieces.map((piece) => (piece.said ? html`<mark class="sw-said">${piece.text}</mark>` : piece.text)),
+  };
+}
 
 /** An explanation, section by section. @param {string} text */
 export function explained(text) {

@@ -13,6 +13,7 @@ import {
   moveWords,
   nameWords,
   plain,
+  ruleWords,
   span,
   stepKind,
   stepState,
@@ -21,7 +22,7 @@ import {
 } from "./format.js";
 import { cancelRun, run as read } from "./host.js";
 import { Loaded } from "./loading.js";
-import { icon, kindIcon, modePill, modelSays, shot, statePill } from "./parts.js";
+import { attributed, icon, kindIcon, modePill, modelSays, shot, statePill } from "./parts.js";
 import { address } from "./router.js";
 import { session } from "./session.js";
 
@@ -106,7 +107,8 @@ class Run extends Ticking {
           ${step.outcome ? html`<span class="sw-lane"><bdi>${step.outcome}</bdi></span>` : ""}
           ${step.status === "done" ? "" : html`<span class="sw-pill is-${tone(step.status)}">${stepState(step.status)}</span>`}
         </h2>
-        ${step.model ? this._model(step.model) : ""} ${step.kind === "ask_person" && asked ? question(asked) : ""}
+        ${step.model ? this._model(step.model, step.inputs.rules?.value) : ""}
+        ${step.kind === "ask_person" && asked ? question(asked) : ""}
         ${step.kind === "ask_person" && resultOf(step).would_have_asked ? rehearsed(resultOf(step)) : ""}
         ${step.kind === "ai" || step.kind === "ask_person" ? "" : said(step)}
         ${step.pictures.filter((id) => id !== run.event.picture).map((id) => shot(id, "A picture that the step looked at"))}
@@ -118,22 +120,29 @@ class Run extends Ticking {
     </li>`;
   }
 
-  /** @param {import("./rows.js").Said} model */
-  _model(model) {
+  /** @param {import("./rows.js").Said} model @param {unknown} rules */
+  _model(model, rules) {
     const who = [model.model, confidence(model)].filter(Boolean).join(", ");
     return html`${model.reason ? modelSays(model.reason, who) : html`<p class="sw-soft">${who}</p>`}
     ${model.unsure_reason ? html`<p class="sw-soft">Unsure: ${plain(model.unsure_reason).replaceAll("_", " ")}</p>` : ""}
-    ${model.rule === null ? "" : html`<p class="sw-soft">Decided by the step's rule ${model.rule + 1}.</p>`}`;
+    ${model.rule === null ? "" : html`<p class="sw-soft">Decided by rule ${model.rule + 1} of the step${ruleWords(rules, model.rule)}.</p>`}`;
   }
 }
 
 /** @param {import("./rows.js").Approval} asked */
 function question(asked) {
-  return html`<p dir="auto">${asked.message}</p>
-    <p class="sw-soft">
-      Asked ${asked.who.map(whoWords).join(", ")}.
-      ${asked.state === "answered" ? html`<strong><bdi>${whoWords(asked.answered_by ?? "")}</bdi> answered “<bdi>${asked.reply}</bdi>”</strong> after ${span(seconds(asked.asked_at, asked.answered_at ?? asked.asked_at))}.` : asked.state === "no_answer" ? "Nobody answered in time." : asked.state === "open" ? html`<a href=${address("inbox")}>Waiting for an answer.</a>` : "No longer asked."}
-    </p>`;
+  return html`<p dir="auto">${attributed(asked.message, asked.shown).words}</p>
+    <p class="sw-soft">Asked: ${asked.who.map(whoWords).join(", ")}. ${answered(asked)}</p>`;
+}
+
+/** @param {import("./rows.js").Approval} asked */
+function answered(asked) {
+  if (asked.state === "open") return html`<a href=${address("inbox")}>Waiting for an answer.</a>`;
+  if (asked.state === "no_answer") return "Nobody answered in time.";
+  if (asked.state !== "answered") return "No longer asked.";
+  const who = html`<bdi>${whoWords(asked.answered_by ?? "")}</bdi>`;
+  const took = span(seconds(asked.asked_at, asked.answered_at ?? asked.asked_at));
+  return html`<strong>${who} answered “<bdi>${asked.reply}</bdi>”</strong> after ${took}.`;
 }
 
 /** A question that a Test run did not put, and what each reply would have done. @param {import("./rows.js").StepResult} result */
