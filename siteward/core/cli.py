@@ -1,23 +1,53 @@
-"""`siteward`: every command of the project. Exit codes: 0 done, 1 refused or found wrong, 2 could not."""
+"""`siteward`: every command of the project. Exit codes: 0 done, 1 refused or found wrong, 2 could not.
+
+A command's module is imported when the command is asked for: checking a file needs neither a database nor a web server.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
 
 import click
 
 from siteward import __version__
-from siteward.core.commands.demo import demo_command
-from siteward.core.commands.files import explain_command, validate_command
-from siteward.core.commands.models import eval_command, models_add_command, models_list_command
-from siteward.core.commands.site import (
-    init_command,
-    integration_list_command,
-    run_command,
-    runs_command,
-    try_command,
+
+_COMMANDS = "siteward.core.commands."
+
+
+class LazyGroup(click.Group):
+    """A group of commands by name: the module under `siteward.core.commands` and the attribute that holds each."""
+
+    def __init__(self, name: str | None = None, *, lazy: Mapping[str, str] | None = None, **given: object) -> None:
+        super().__init__(name, **given)  # type: ignore[arg-type]  # what click's own decorator passes on
+        self._lazy = dict(lazy or {})
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *self._lazy})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        where = self._lazy.get(cmd_name)
+        if where is None:
+            return super().get_command(ctx, cmd_name)
+        module, _, attribute = where.partition(":")
+        command: click.Command = getattr(import_module(_COMMANDS + module), attribute)
+        return command
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy={
+        "init": "site:init_command",
+        "run": "site:run_command",
+        "runs": "site:runs_command",
+        "try": "site:try_command",
+        "demo": "demo:demo_command",
+        "validate": "files:validate_command",
+        "explain": "files:explain_command",
+        "eval": "models:eval_command",
+    },
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="siteward")
 @click.option("--config", type=click.Path(file_okay=False), help="The site's folder (or SITEWARD_CONFIG).")
 def main(config: str | None) -> None:
@@ -27,27 +57,11 @@ def main(config: str | None) -> None:
     """
 
 
-@main.group("models")
+@main.group("models", cls=LazyGroup, lazy={"list": "models:models_list_command", "add": "models:models_add_command"})
 def models() -> None:
     """What the site sees and reads with."""
 
 
-@main.group("integration")
+@main.group("integration", cls=LazyGroup, lazy={"list": "site:integration_list_command"})
 def integration() -> None:
     """What can be enabled on the site."""
-
-
-for command in (
-    init_command,
-    run_command,
-    demo_command,
-    validate_command,
-    explain_command,
-    try_command,
-    runs_command,
-    eval_command,
-):
-    main.add_command(command)
-models.add_command(models_list_command)
-models.add_command(models_add_command)
-integration.add_command(integration_list_command)
