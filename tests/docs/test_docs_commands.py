@@ -22,8 +22,9 @@ def test_a_command_of_the_pages_is_taken_by_the_command_line(command: Command) -
     found: click.Command = main
     while isinstance(found, click.Group) and words and not words[0].startswith("-"):
         name = words.pop(0)
-        assert name in found.commands, f"there is no command {name}"
-        found = found.commands[name]
+        inner = found.get_command(click.Context(found), name)
+        assert inner is not None, f"there is no command {name}"
+        found = inner
     if isinstance(found, click.Group):
         assert set(words) <= {"--version", "--help"}
         return
@@ -38,8 +39,9 @@ def test_a_script_of_the_pages_is_there_and_can_be_run(command: Command) -> None
 
 def test_the_pages_name_every_command() -> None:
     def named(group: click.Group, before: tuple[str, ...]) -> set[tuple[str, ...]]:
-        found = set[tuple[str, ...]]()
-        for name, command in group.commands.items():
+        found, context = set[tuple[str, ...]](), click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
             found |= named(command, (*before, name)) if isinstance(command, click.Group) else {(*before, name)}
         return found
 
