@@ -102,6 +102,12 @@ def test_keys_are_always_text() -> None:
     assert [entry.key for entry in tree.entries] == ["Yes", "22:00", "010", "1", "true", "~", "2026-01-01"]
 
 
+@pytest.mark.parametrize("text", ["TRUE", "True", "FALSE", "False", "NULL", "Null"])
+def test_a_word_that_another_reader_takes_for_a_boolean_is_written_in_quotes(text: str) -> None:
+    assert write_scalar(text) == f'"{text}"'
+    assert yaml.safe_load(write_scalar(text)) == text
+
+
 def test_durations_are_written_bare_and_times_in_quotes() -> None:
     assert [write_scalar(text) for text in ("30s", "1h30m", "22:00", "010", "role:guard", "Let in", "true", "a: b")] == [
         "30s", "1h30m", '"22:00"', '"010"', "role:guard", "Let in", '"true"', '"a: b"',

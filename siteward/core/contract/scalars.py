@@ -13,6 +13,8 @@ from typing import Final
 from .document import Scalar
 
 _NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_WORDS: Final = frozenset({"null", "true", "false"})
+"""What other readers of YAML take for no text, in capitals too."""
 _INT: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _OCTAL: Final = re.compile(r"0o[0-7]+")
 _HEX: Final = re.compile(r"0x[0-9a-fA-F]+")
@@ -75,7 +77,7 @@ def write_scalar(value: Scalar) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return _write_number(value)
-    if _PLAIN.fullmatch(value) and value.isascii() and value not in _NULL and value not in {"true", "false"}:
+    if _PLAIN.fullmatch(value) and value.isascii() and value.lower() not in _WORDS:
         return value
     return quote(value)
 

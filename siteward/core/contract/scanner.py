@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -18,6 +18,9 @@ _NEVER_FIRST: Final = ",[]{}#&*!|>'\"%@`"
 class EventLoader(yaml.SafeLoader):
     """Gives the events of one text."""
 
+    _settled_at = -1
+    """How many tokens had been taken when the next one was last certain."""
+
     def next_event(self) -> yaml.Event:
         """The next event. Raises `yaml.YAMLError`, and ValueError or OverflowError for an impossible escape or directive."""
         event: yaml.Event = self.get_event()  # type: ignore[no-untyped-call]
@@ -27,6 +30,33 @@ class EventLoader(yaml.SafeLoader):
         """The offset that the scanner has come to."""
         index: int = self.index
         return index
+
+    def check_token(self, *choices: Any) -> bool:
+        """Whether the next token is one of these. Asked several times for each token, so what was looked for once is not looked for again."""
+        self._settle()
+        return bool(self.tokens) and (not choices or isinstance(self.tokens[0], choices))
+
+    def peek_token(self) -> yaml.Token | None:
+        """The next token; it stays."""
+        self._settle()
+        return self.tokens[0] if self.tokens else None
+
+    def get_token(self) -> yaml.Token | None:
+        """The next token; it is taken."""
+        self._settle()
+        if not self.tokens:
+            return None
+        self.tokens_taken += 1
+        token: yaml.Token = self.tokens.pop(0)
+        return token
+
+    def _settle(self) -> None:
+        """Scans until it is certain what the next token is (a scalar may turn out to be a key)."""
+        if self._settled_at == self.tokens_taken:
+            return
+        while self.need_more_tokens():
+            self.fetch_more_tokens()
+        self._settled_at = self.tokens_taken
 
     def check_key(self) -> bool:
         """Whether a `?` here begins a complex key: only before a blank or the end of a collection."""
