@@ -35,26 +35,37 @@ def matrices(*arguments: str, shards: int = 1) -> list[dict[str, Any]]:
     return told
 
 
-def test_killed_at_every_boundary_the_story_ends_well() -> None:
+def kills_and_cases(found: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> tuple[int, int]:
+    """How many kills there were in how many stories; both are printed, so that a run says what it was worth."""
+    killed, cases = sum(one["killed"] for one in found), sum(one["cases"] for one in found)
+    cpu = sum(one["cpu_seconds"] for one in found)
+    with capsys.disabled():
+        print(f"\n{killed} kills in {cases} stories, {cpu:.0f} s of processor time")  # noqa: T201
+    return killed, cases
+
+
+def test_killed_at_every_boundary_the_story_ends_well(capsys: pytest.CaptureFixture[str]) -> None:
     found = matrices("all", shards=2)
     assert [one["violations"] for one in found] == [{}, {}]
     assert set(found[0]["names"]) >= EVERY_PLACE
-    killed, cases = sum(one["killed"] for one in found), sum(one["cases"] for one in found)
+    killed, cases = kills_and_cases(found, capsys)
     # How many writes share a commit differs from life to life, so the last of them may not be reached.
     assert cases > 90
     assert killed >= cases - 10
 
 
-def test_a_restart_long_after_never_moves_on_an_old_word() -> None:
-    (found,) = matrices("late")
-    assert found["violations"] == {}
-    assert found["killed"] >= found["cases"] - 2
+def test_a_restart_long_after_never_moves_on_an_old_word(capsys: pytest.CaptureFixture[str]) -> None:
+    found = matrices("late", shards=2)
+    assert [one["violations"] for one in found] == [{}, {}]
+    killed, cases = kills_and_cases(found, capsys)
+    assert killed >= cases - 2
 
 
-def test_killed_again_during_the_recovery_the_story_still_ends_well() -> None:
-    (found,) = matrices("pairs")
-    assert found["violations"] == {}
-    assert found["killed"] > found["cases"]
+def test_killed_again_during_the_recovery_the_story_still_ends_well(capsys: pytest.CaptureFixture[str]) -> None:
+    found = matrices("pairs", shards=2)
+    assert [one["violations"] for one in found] == [{}, {}]
+    killed, cases = kills_and_cases(found, capsys)
+    assert killed > cases
 
 
 @pytest.mark.parametrize("fault", ["skip_the_intent", "repeat_what_moves"])

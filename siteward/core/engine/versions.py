@@ -21,7 +21,7 @@ from siteward.core.engine.plan import compile_plan
 from siteward.core.engine.seam import JSON, Mode, RunState
 from siteward.core.errors import ConfigurationInvalid, Conflict, NotFound, SitewardError
 from siteward.core.store.errors import LostRace
-from siteward.core.store.schema import workflow_runs, workflows
+from siteward.core.store.schema import workflow_runs
 from siteward.core.store.writer import Op
 
 _MEANWHILE: Final = "Somebody changed this workflow meanwhile: look at the difference, then try again."
@@ -182,8 +182,11 @@ class Versions:
 
     async def end_what_is_off(self) -> None:
         """End the runs that a crash right after Off left waiting: their questions must not stay open, nor go on once it is On again."""
-        joined = workflow_runs.c.workflow_id.in_(select(workflows.c.id).where(workflows.c.state == State.OFF))
-        for row in await self._alive(and_(joined, workflow_runs.c.state == RunState.WAITING)):
+        off = [workflow.id for workflow in self._catalog if workflow.state is State.OFF]
+        if not off:
+            return
+        waiting = and_(workflow_runs.c.workflow_id.in_(off), workflow_runs.c.state == RunState.WAITING)
+        for row in await self._alive(waiting):
             await self._end(row, "workflow_off")
 
     async def cancel(self, run_id: str, by: str, also: Also = nothing_also) -> None:
