@@ -61,7 +61,7 @@ def to_json_schema(registry: Registry) -> Schema:
         },
         "$defs": {
             "steps": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/step"}},
-            "step": {"type": "object", "oneOf": list(_steps(registry))},
+            "step": _any_step(registry),
             "conditions": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/condition"}},
             "condition": {"type": "object", "minProperties": 1, "maxProperties": 1, **_conditions(registry)},
             "trigger": {"type": "object", "minProperties": 1, "maxProperties": 1, **_triggers(registry)},
@@ -168,6 +168,14 @@ def _window() -> Schema:
     return _closed(
         {"type": _TEXT, "last": _DURATION, "since": {"const": "trigger"}, "where": {"type": "object"}}, ("type",)
     )
+
+
+def _any_step(registry: Registry) -> Schema:
+    """A step has the key of exactly one kind, and only that kind's form is asked: trying every form on every lane would cost the power of
+    the depth."""
+    forms = list(_steps(registry))
+    asked = [{"if": {"required": form["required"]}, "then": form} for form in forms]
+    return {"type": "object", "oneOf": [{"required": form["required"]} for form in forms], "allOf": asked}
 
 
 def _steps(registry: Registry) -> Iterable[Schema]:
