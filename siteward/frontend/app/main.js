@@ -156,7 +156,7 @@ class App extends Page {
   render() {
     return html`${this._body()}
       <div class="sw-toasts" role="status" aria-live="polite">
-        ${this._toast ? html`<p class="sw-toast is-${this._toast.look}"><bdi>${this._toast.words}</bdi> ${this._toast.more ? html`<a href=${this._toast.more.address}>${this._toast.more.words}</a>` : nothing}</p>` : nothing}
+        ${this._toast ? html`<p class="sw-toast is-${this._toast.look}"><bdi>${this._toast.words}</bdi> ${this._toast.more ? html`<a href=${this._toast.more.address} @click=${() => (this._toast = null)}>${this._toast.more.words}</a>` : nothing}</p>` : nothing}
       </div>`;
   }
 

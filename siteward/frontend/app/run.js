@@ -110,7 +110,7 @@ class Run extends Ticking {
         ${step.model ? this._model(step.model, step.inputs.rules?.value) : ""}
         ${step.kind === "ask_person" && asked ? question(asked) : ""}
         ${step.kind === "ask_person" && resultOf(step).would_have_asked ? rehearsed(resultOf(step)) : ""}
-        ${step.kind === "ai" || step.kind === "ask_person" ? "" : said(step)}
+        ${step.kind === "ai" || step.kind === "ask_person" ? "" : said(step, run)}
         ${step.pictures.filter((id) => id !== run.event.picture).map((id) => shot(id, "A picture that the step looked at"))}
         <details class="sw-more">
           <summary>Details</summary>
@@ -156,17 +156,22 @@ function rehearsed(result) {
 /** @param {Step} step @returns {import("./rows.js").StepResult} */
 const resultOf = (step) => (step.result !== null && typeof step.result === "object" ? step.result : {});
 
-/** What a step did, in a line; it is marked where a model's words are in it. @param {Step} step */
-function said(step) {
+/** What a step did, in a line; a model's words in it are marked. @param {Step} step @param {WholeRun} run */
+function said(step, run) {
   const { message, title, gate, mode } = step.inputs;
   const told = message ?? title ?? gate ?? mode;
   const became = happened(step);
   if (told === undefined && became === "") return "";
-  const words = told === undefined ? "" : plain(told.value);
-  return html`<p dir="auto">
-    ${told?.from === "ai" ? html`<mark class="sw-said">${words}</mark>` : words}
-    ${became ? html` <span class="sw-soft">${became}</span>` : ""}
-  </p>`;
+  const words = told === undefined ? "" : told.from === "ai" ? modelWords(plain(told.value), run) : plain(told.value);
+  return html`<p dir="auto">${words} ${became ? html` <span class="sw-soft">${became}</span>` : ""}</p>`;
+}
+
+/** A text that a model had a part in: what models said in this run is marked, or all of it where that is not found. @param {string} text @param {WholeRun} run */
+function modelWords(text, run) {
+  const heard = run.steps.filter((step) => step.model !== null).flatMap((step) => [step.model?.reason, step.outcome]);
+  const shown = Object.fromEntries(heard.map((value, index) => [index, { value: value ?? "", from: "ai" }]));
+  const { words, marks } = attributed(text, shown);
+  return marks ? words : html`<mark class="sw-said">${text}</mark>`;
 }
 
 /** What came of a step, as words. @param {Step} step */
