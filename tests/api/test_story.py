@@ -1,8 +1,13 @@
 """The story over HTTP: a vehicle comes, a person lets it in, every step is in the run."""
 
+import threading
+from typing import Any
+
 import pytest
 from sqlalchemy import select
 
+from siteward.core.api import judging
+from siteward.core.contract import explain
 from siteward.core.store.schema import audit, workflow_approvals
 
 from .conftest import Visitors
@@ -245,3 +250,18 @@ async def test_who_did_what_stands_in_the_audit(house: House, visit: Visitors) -
     assert all(row["from_address"] == "127.0.0.1" for row in rows if row["who"] != "host")
     answered = (await house.site.store.read(select(workflow_approvals.c.answered_by)))[0]
     assert answered["answered_by"] == "user:gina"
+
+
+async def test_what_a_file_does_is_explained_beside_the_loop(
+    house: House, visit: Visitors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explained: list[int] = []
+
+    def explaining(*given: Any) -> Any:
+        explained.append(threading.get_ident())
+        return explain(*given)
+
+    monkeypatch.setattr(judging, "explain", explaining)
+    await (await visit("anna")).post("/workflows/validate", {"text": CONCIERGE})
+    assert len(explained) == 1
+    assert explained != [threading.get_ident()]

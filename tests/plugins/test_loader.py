@@ -16,11 +16,12 @@ import voluptuous as vol
 
 from siteward.core.contract.registry import Moves, Repeat
 from siteward.core.errors import ActionFailed, AuthFailed, NotReady
-from siteward.core.plugins import discovery
+from siteward.core.plugins import discovery, loader
 from siteward.core.plugins.discovery import Found, Source, find_custom, find_packages, find_shipped
 from siteward.core.plugins.entry import Entry
 from siteward.core.plugins.hookspecs import hookimpl
 from siteward.core.plugins.loader import load
+from siteward.core.plugins.manifest import read_manifest
 from siteward.core.plugins.objects import Action, ActionCall, GateSettings, Host
 from siteward.core.plugins.registry import Loaded, LoadRecord, LoadState
 from siteward.core.plugins.requirements import missing_requirements
@@ -493,3 +494,16 @@ async def test_a_background_task_that_fails_is_said_in_the_log(caplog: pytest.Lo
     assert record_of(loaded, "one").state is LoadState.LOADED
     assert "one:line stopped: the line is gone" in caplog.text
     await setup.stop()
+
+
+async def test_manifests_are_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    readers: set[int] = set()
+
+    def reading(*given: Any, **more: Any) -> Any:
+        readers.add(threading.get_ident())
+        return read_manifest(*given, **more)
+
+    monkeypatch.setattr(loader, "read_manifest", reading)
+    await loaded_with(good("first"), good("second"))
+    assert readers
+    assert threading.get_ident() not in readers

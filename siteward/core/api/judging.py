@@ -36,11 +36,11 @@ def needs_admin(report: Report) -> bool:
     return any(problem.code == ADMIN_CODE for problem in report.problems)
 
 
-def as_judged(host: ApiHost, report: Report) -> dict[str, Any]:
-    """A report as the pages get it."""
+async def as_judged(host: ApiHost, report: Report) -> dict[str, Any]:
+    """A report as the pages get it. What a large file does is said in a thread as well: it takes as long as judging it."""
     explained = None
     if report.ok and report.document is not None:
-        explained = _explained(host, report.document)
+        explained = await asyncio.to_thread(_explained, host, report.document)
     return {
         "ok": report.ok,
         "problems": [problem.as_dict() for problem in report.problems],

@@ -47,7 +47,7 @@ async def whole(call: Call) -> Answer:
     row = await workflow_rows.get(call.host.site, call.path["id"])
     report = await judge(call.host, row["text"], call.person)
     more = {"text": row["text"], "saved_by": row["by"], "saved_at": stamp(row["at"])}
-    return Answer({**workflow_rows.as_workflow(row), **more, "judged": as_judged(call.host, report)})
+    return Answer({**workflow_rows.as_workflow(row), **more, "judged": await as_judged(call.host, report)})
 
 
 async def create(call: Call) -> Answer:
@@ -165,7 +165,7 @@ async def _require_sight(call: Call, event_ids: list[str]) -> None:
 async def validate(call: Call) -> Answer:
     """Judge a file without saving it."""
     report = await judge(call.host, call.body["text"], call.person)
-    return Answer(as_judged(call.host, report))
+    return Answer(await as_judged(call.host, report))
 
 
 async def registry(call: Call) -> Answer:

@@ -6,6 +6,7 @@ manifest, names. One that fails any of them leaves a record and harms no other o
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -59,7 +60,9 @@ async def load(
     """Load what is found, one after the other. `configured` has the settings of the domains that this site configured: one with
     `config_flow` that is not among them stays discovered. Nothing is set up yet (`setup.SetUp` does that)."""
     loading = Loading(frozenset(configured))
-    for candidate in loading.candidates(places):
+    candidates = loading.candidates(places)
+    # Reading the manifests takes a while, also on a site that is at work: not on the loop.
+    while (candidate := await asyncio.to_thread(next, candidates, None)) is not None:
         loading.settle(candidate, await attempt_in_thread(candidate.bring, seconds))
     loading.note_unknown()
     return loading.loaded()
