@@ -41,6 +41,7 @@ async def test_a_vehicle_comes_and_a_person_lets_it_in(demo: Demo) -> None:
         await seen.page.get_by_role("link", name="Open gate main_gate").click()
         await expect(seen.page.get_by_text("The model says").first).to_be_visible()
         await expect(seen.page.get_by_role("heading", name="Ask a person Let in")).to_be_visible()
+        await expect(seen.page.get_by_text("anna answered “Let in”")).to_be_visible()
         await expect(seen.page.get_by_role("heading", name="Open gate")).to_be_visible()
         await expect(seen.page.get_by_text("was closed, read back as open")).to_be_visible()
         await expect(seen.page.locator("h1 .sw-pill")).to_have_text("Done", timeout=SLOW)
