@@ -42,7 +42,7 @@ class Timed:
                 spent = time.perf_counter() - begun
                 held.append((spent, "" if spent < 0.005 else _named(handle)))
 
-        events.Handle._run = timed  # type: ignore[method-assign]
+        events.Handle._run = timed  # type: ignore[method-assign, assignment]
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -28,6 +28,7 @@ from siteward.core.engine.waits import Waits
 from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
 from siteward.core.store.errors import CommitFailed, LostRace, ReadFailed, StoreClosed
+from siteward.core.store.retention import Retention
 from siteward.core.store.schema import events, workflow_runs
 
 _log = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class Engine:
         self._versions = Versions(parts, self.catalog)
         self._schedules = Schedules(parts, self.catalog, self.accept)
         self._rehearsals = Rehearsals(parts, self.catalog, self._acceptance, self._waits, self._runner)
+        self._retention = Retention(parts.store, parts.clock)
         self._drivers = Crew()
         self._tasks = Crew()
         self._matching: set[str] = set()
@@ -257,6 +259,7 @@ class Engine:
             await self._parts.clock.sleep_until(self._parts.clock.now() + timedelta(seconds=SWEEP_SECONDS))
             await self._guarded("sweeper", self.sweep())
             await self._guarded("sweeper", self._parts.store.submit(rows.end_rehearsals(self._parts.now())))
+            await self._guarded("retention", self._retention.tick())
 
     async def _guarded(self, name: str, work: Awaitable[object]) -> bool:
         """Whether the work could finish. A database that is busy, full or away, and a row that nobody can read, stop neither timer nor

@@ -101,6 +101,7 @@ workflow_runs = Table(
     Column("revisions", Text, nullable=False, server_default="{}"),  # JSON: facts, policy, model digest
     Index(None, "workflow_id", "started_at"),
     Index(None, "state"),
+    Index(None, "event_id"),
     Index(
         "uq_runs_one_at_a_time",
         "workflow_id",

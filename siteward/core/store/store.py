@@ -68,7 +68,9 @@ class Store:
             with self._engine.connect() as connection:
                 return [dict(row) for row in connection.execute(query, params or {}).mappings()]
         except (OperationalError, PoolTimeout) as error:
-            raise ReadFailed(f"The database could not be read: {error.__cause__ or error}. Stop what holds it.") from error
+            raise ReadFailed(
+                f"The database could not be read: {error.__cause__ or error}. Stop what holds it."
+            ) from error
 
     async def close(self) -> None:
         """Write what was submitted and let go of all connections."""
