@@ -11,6 +11,7 @@ from siteward.core.contract.blueprint_head import parse_version
 from siteward.core.contract.blueprint_instance import Checked, Find, check_file
 from siteward.core.contract.places import BLUEPRINT_BYTES
 from siteward.core.contract.registry import Registry
+from siteward.core.site_folder import BLUEPRINTS
 
 
 def check(file: str, given: bytes, registry: Registry, *, fragment: bool = False) -> Checked:
@@ -31,7 +32,7 @@ def found_beside(file: Path) -> Find:
         if path.startswith(PREFIX):
             return read_shipped(path)
         folder = file.resolve().parent
-        for candidate in (folder / "blueprints" / path, folder.parent / "blueprints" / path):
+        for candidate in (folder / BLUEPRINTS / path, folder.parent / BLUEPRINTS / path):
             try:
                 with candidate.open("rb") as opened:
                     return opened.read(BLUEPRINT_BYTES + 1)

@@ -7,7 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-CONFIGURATION: Final = "configuration.yaml"
+from siteward.core.site_folder import BLUEPRINTS, CONFIGURATION, WORKFLOWS
+
 _PORT_MARK: Final = "@GATE_PORT@"
 
 
@@ -26,11 +27,11 @@ def write_demo_site(folder: Path) -> bool:
     if (folder / CONFIGURATION).exists():
         return False
     source = files("siteward.integrations.demo")
-    (folder / "workflows").mkdir(parents=True, exist_ok=True)
-    (folder / "blueprints").mkdir(exist_ok=True)
-    for file in (source / "workflows").iterdir():
+    (folder / WORKFLOWS).mkdir(parents=True, exist_ok=True)
+    (folder / BLUEPRINTS).mkdir(exist_ok=True)
+    for file in (source / WORKFLOWS).iterdir():
         if file.name.endswith(".yaml"):
-            (folder / "workflows" / file.name).write_bytes(file.read_bytes())
+            (folder / WORKFLOWS / file.name).write_bytes(file.read_bytes())
     text = (source / "site" / CONFIGURATION).read_text(encoding="utf-8").replace(_PORT_MARK, str(free_port()))
     # Last, and in one go: a folder without a configuration is written anew.
     new = folder / (CONFIGURATION + ".new")

@@ -34,12 +34,11 @@ from siteward.core.plugins.setup import SetUp
 from siteward.core.site.configuration import SiteConfiguration, read_configuration
 from siteward.core.site.services import ServicesOfSite
 from siteward.core.site.site import Chance, Site
+from siteward.core.site_folder import CONFIGURATION, DATABASE
 from siteward.core.store.boundaries import Boundaries, NoBoundaries
 from siteward.core.store.store import Store
 from siteward.core.workflow_files import import_new_files
 
-CONFIGURATION: Final = "configuration.yaml"
-DATABASE: Final = "siteward.db"
 GATE_SECONDS: Final = 5.0
 
 
@@ -106,7 +105,10 @@ async def open_host(
     boundaries: Boundaries | None = None,
     database: Path | None = None,
 ) -> AsyncIterator[Host]:
-    """Open the site in `folder` and close it again, in the reverse order. `database` is another file than the site's own. Raises `ConfigurationInvalid`, and what the store raises."""
+    """Open the site in `folder` and close it again, in the reverse order. `database` is another file than the site's own.
+
+    Raises `ConfigurationInvalid`, and what the store raises.
+    """
     if configuration is None:
         configuration = await asyncio.to_thread(read_configuration, folder / CONFIGURATION)
     clock = clock or SystemClock()

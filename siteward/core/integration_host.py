@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from typing import Final
 
 from siteward.core.clock import Clock
-from siteward.core.errors import CameraDown, SitewardError, UnknownRole
+from siteward.core.errors import CameraDown, UnknownRole
 from siteward.core.events.event import Event
 from siteward.core.plugins.objects import Camera, CameraKind, GateSettings, Picture
 from siteward.core.site.audit import Actor
@@ -131,12 +131,3 @@ class IntegrationHost:
     async def close(self) -> None:
         """Let go of every camera."""
         await self._exits.aclose()
-
-
-async def camera_problem(host: IntegrationHost, camera: str) -> str | None:
-    """One sentence on what is wrong with a camera now, None where it gives a picture."""
-    try:
-        await host.snapshot(camera)
-    except SitewardError as error:
-        return error.sentence
-    return None

@@ -23,9 +23,9 @@ from siteward.core.engine.engine import Engine
 from siteward.core.site.audit import HOST
 from siteward.core.site.rows import upsert
 from siteward.core.site.site import Site
+from siteward.core.site_folder import WORKFLOWS
 from siteward.core.store.schema import site_settings, workflows
 
-FOLDER: Final = "workflows"
 _MARK: Final = "imported:"
 
 _LOG = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 
 async def import_new_files(folder: Path, site: Site, engine: Engine, registry: Registry, view: SiteView) -> None:
     """Import each file that was not imported yet. One that was removed on the pages does not come back."""
-    files = await asyncio.to_thread(lambda: sorted((folder / FOLDER).glob("*.yaml")))
+    files = await asyncio.to_thread(lambda: sorted((folder / WORKFLOWS).glob("*.yaml")))
     marks = select(site_settings.c.name).where(site_settings.c.name.startswith(_MARK))
     done = {row["name"] for row in await site.store.read(marks)}
     for file in files:

@@ -16,9 +16,9 @@ What it registers equals what its manifest declares, or it is refused with the d
 `siteward.sdk.testing` has what tests need.
 """
 
-from siteward.core.agent import Capabilities, ChatResult, Image, LLMClient, ModelDown, ToolCall
+from siteward.core.agent import Capabilities, ChatResult, Effect, Image, LLMClient, ModelDown, ToolCall, ToolMode
 from siteward.core.clock import Clock
-from siteward.core.contract.registry import Effect, Moves, Provenance, Repeat, ToolMode
+from siteward.core.contract.registry import Moves, Provenance, Repeat
 from siteward.core.errors import (
     ActionFailed,
     AuthFailed,

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from siteward.core.contract.document import Condition, Document, Lane, Step, TriggerUse
 from siteward.core.contract.flow_conditions import asks_ai, condition_names, identities, names_read
+from siteward.core.contract.flow_labels import Label
 from siteward.core.contract.flow_moves import moves_things
-from siteward.core.contract.flow_state import Label
 from siteward.core.contract.flow_values import AI_NAMES, ASK_NAMES, CALL_NAMES, trigger_gives
 from siteward.core.contract.registry import Provenance, Registry
 from siteward.core.engine import authority as rules
@@ -333,7 +333,9 @@ def _born(step: Step, name: str) -> frozenset[str]:
 
 def _fields(step: Step) -> Mapping[str, Any]:
     fields = step.settings.get("fields")
-    return {name: value for name, value in fields.items() if name not in AI_NAMES} if isinstance(fields, Mapping) else {}
+    return (
+        {name: value for name, value in fields.items() if name not in AI_NAMES} if isinstance(fields, Mapping) else {}
+    )
 
 
 def field_value(options: Any, turn: int) -> Any:

@@ -144,7 +144,6 @@ def test_a_configured_integration_that_is_nowhere_is_said(site: Path) -> None:
         ("{ kind: no.such }", "The model eyes is of the kind no.such, which no loaded integration opens."),
         ("{ kind: embedded.perception, settings: { threads: many } }", "settings of embedded.perception are wrong"),
         ("{ kind: embedded.perception, settings: { treads: 1 } }", "extra keys not allowed @ data['treads']"),
-        ("{ kind: embedded.perception, settings: { models_folder: /none } }", "The models_folder /none is not there"),
     ],
 )
 def test_a_model_that_cannot_be_opened_never_ends_the_host(site: Path, model: str, says: str) -> None:

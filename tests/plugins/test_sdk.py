@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from siteward import sdk
+from siteward.core.contract import registry as contract
+from siteward.sdk.agent import Tool
 
 INTEGRATIONS = Path(str(files("siteward"))) / "integrations"
 
@@ -49,3 +52,14 @@ def test_a_shipped_integration_imports_the_sdk_and_nothing_else_of_siteward(path
             names = [node.module or ""]
         for name in names:
             assert not name.startswith("siteward") or name.startswith(("siteward.sdk", domain)), f"{path.name}: {name}"
+
+
+def test_a_tool_takes_the_effects_and_modes_of_the_sdk_and_a_file_says_them_in_the_same_words() -> None:
+    async def handler(arguments: Mapping[str, object]) -> str:
+        return ""
+
+    for effect in sdk.Effect:
+        for mode in sdk.ToolMode:
+            made = Tool("look", "Looks.", {"type": "object"}, handler, mode=mode, effect=effect)
+            assert (contract.Effect(made.effect), contract.ToolMode(made.mode)) == (effect, mode)
+    assert (len(contract.Effect), len(contract.ToolMode)) == (len(sdk.Effect), len(sdk.ToolMode))

@@ -42,14 +42,18 @@ async def ways(document: Document) -> list[Trace]:
 
 async def test_every_way_is_gone_once() -> None:
     ask = '{ ask_person: { who: role:guard, message: a, replies: [Yes, No], timeout: 60s }, "Yes": [ gate.open: { gate: g } ] }'
-    document = document_of(f"name: a\nwhen: {{ button: {{ name: b }} }}\nif: [ site_mode: [disarmed] ]\nthen: [ {ask} ]\n")
+    document = document_of(
+        f"name: a\nwhen: {{ button: {{ name: b }} }}\nif: [ site_mode: [disarmed] ]\nthen: [ {ask} ]\n"
+    )
     traces = await ways(document)
     assert len({tuple(trace.choices.items()) for trace in traces}) == len(traces) == 4
     assert [[moved.target for moved in trace.moves] for trace in traces].count(["g"]) == 1
 
 
 async def test_one_way_can_be_gone_again() -> None:
-    document = document_of('name: a\nwhen: { button: { name: b } }\nif: [ site_mode: [disarmed] ]\nthen: [ gate.open: { gate: g } ]\n')
+    document = document_of(
+        "name: a\nwhen: { button: { name: b } }\nif: [ site_mode: [disarmed] ]\nthen: [ gate.open: { gate: g } ]\n"
+    )
     for trace in await ways(document):
         again = await Interpreter(REGISTRY).perform(document, Choices(trace.choices))
         assert again.choices == trace.choices

@@ -32,11 +32,6 @@ class Limits:
         """Where a model runs on the processor: fewer calls, more patience."""
         return cls(tool_calls=4, seconds=120.0, model_calls=8, tokens=16_000)
 
-    @classmethod
-    def for_hardware(cls, hardware: str) -> Limits:
-        """The preset of a hardware class (`gpu`, anything else is a processor); only until a model was timed."""
-        return cls.gpu() if hardware == "gpu" else cls.cpu()
-
 
 @dataclass(frozen=True, slots=True)
 class Usage:

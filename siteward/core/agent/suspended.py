@@ -10,9 +10,6 @@ from .client import LLMClient, ToolCall
 from .decision import Decision, DecisionSpec
 from .tools import Tool, ToolResult
 
-STATE_VERSION = 1
-"""The version of a suspended state; a state of another version is refused."""
-
 
 @dataclass(frozen=True, slots=True)
 class Suspended:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from siteward.core.agent import LLMClient
 from siteward.core.errors import ConfigurationInvalid
-from siteward.core.host import CONFIGURATION, open_host
+from siteward.core.host import open_host
 from siteward.core.plugins.loader import load_shipped
 from siteward.core.site.configuration import ModelConfiguration, SiteConfiguration, read_configuration
+from siteward.core.site_folder import CONFIGURATION
 
 DEFAULT_KIND = "embedded.perception"
 

@@ -24,6 +24,7 @@ from siteward.core.commands.output import (
 )
 from siteward.core.evaluation.command import cli_eval
 from siteward.core.host import open_host
+from siteward.core.site_folder import MODELS
 
 
 @click.command("list")
@@ -32,16 +33,17 @@ from siteward.core.host import open_host
 def models_list_command(context: click.Context, as_json: bool) -> None:
     """List the models of the site, and the model files that can be added."""
     folder = existing_site(context, as_json=as_json)
+    can_be_added = sorted(downloads())
     with errors_end_the_command(as_json):
         rows = asyncio.run(_models(folder))
     if as_json:
-        print_json({"models": rows, "can_be_added": sorted(downloads())})
+        print_json({"models": rows, "can_be_added": can_be_added})
         return
     table = Table("Model", "Kind", "State", "Sees pictures", "Fills", box=None)
     for row in rows:
         table.add_row(*(escape(str(row[key])) for key in ("name", "kind", "state", "images", "vocabulary")))
     out.print(table)
-    out.print(f"Can be added with `siteward models add NAME`: {', '.join(sorted(downloads())) or 'nothing'}")
+    out.print(f"Can be added with `siteward models add NAME`: {', '.join(can_be_added) or 'nothing'}")
 
 
 async def _models(folder: Path) -> list[dict[str, Any]]:
@@ -69,7 +71,7 @@ def models_add_command(context: click.Context, name: str) -> None:
         stop(f"There are no model files called {name}; there are {', '.join(sorted(known))}.", Exit.COULD_NOT)
     folder = site_folder(context)
     with errors_end_the_command():
-        files = asyncio.run(_add(known[name], str(folder / "models")))
+        files = asyncio.run(_add(known[name], str(folder / MODELS)))
     for file in files:
         out.print(escape(str(file)))
     out.print(f"{escape(name)} is there. A running site uses it after its next start.")

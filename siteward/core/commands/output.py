@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from siteward.core.errors import SitewardError
+from siteward.core.site_folder import CONFIGURATION
 
-CONFIGURATION = "configuration.yaml"
 DEMO_FOLDER = "demo-site"
 
 

@@ -26,7 +26,9 @@ from siteward.core.commands.output import (
 from siteward.core.commands.past import newest_events, run_rows, shown
 from siteward.core.demo_site import write_demo_site
 from siteward.core.host import Host, open_host
+from siteward.core.plugins.discovery import CUSTOM
 from siteward.core.site.configuration import read_configuration
+from siteward.core.site_folder import BLUEPRINTS, CONFIGURATION, MODELS, WORKFLOWS
 from siteward.core.site_lock import SiteLock
 from siteward.core.web import serving
 
@@ -46,11 +48,11 @@ cameras: []
 def init_command(context: click.Context) -> None:
     """Make the folder of a site (the one of --config) with a first configuration.yaml."""
     folder = site_folder(context)
-    file = folder / "configuration.yaml"
+    file = folder / CONFIGURATION
     if file.exists():
         stop(f"{file} exists already; nothing was changed.", Exit.REFUSED)
     try:
-        for name in ("blueprints", "workflows", "custom_integrations", "models"):
+        for name in (BLUEPRINTS, WORKFLOWS, CUSTOM, MODELS):
             (folder / name).mkdir(parents=True, exist_ok=True)
         file.write_text(FIRST_CONFIGURATION, encoding="utf-8")
     except OSError as error:
@@ -81,7 +83,7 @@ def run_command(context: click.Context, demo: bool, port: int | None) -> None:
 
 
 async def _run(folder: Path, port: int | None) -> None:
-    configuration = await asyncio.to_thread(read_configuration, folder / "configuration.yaml")
+    configuration = await asyncio.to_thread(read_configuration, folder / CONFIGURATION)
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

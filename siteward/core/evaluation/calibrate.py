@@ -39,8 +39,7 @@ def tables_of(evaluation: Evaluation) -> Tables:
 
 
 def write_tables(evaluation: Evaluation) -> Path:
-    """Put the tables into the case set's file, beside those of other models. An evaluation that itself used tables is refused: its answers
-    had passed a floor."""
+    """Put the tables into the case set's file, beside those of other models; returns the file."""
     file = file_of(evaluation.case_set)
     models: dict[str, Any] = dict(_read(file))
     tables = tables_of(evaluation)

@@ -1,0 +1,1 @@
+"""How integrations are found, read, loaded, set up and let go of."""

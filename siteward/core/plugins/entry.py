@@ -14,8 +14,11 @@ _LOG = logging.getLogger(__name__)
 
 
 class Entry:
-    """An integration as configured on this site. `settings` passed its schema; `player` is what it can replay, where it has scenes. What is started through `task` and what enters `exits`
-    ends when the integration is unloaded, last in, first out; an integration keeps nothing in its module."""
+    """An integration as configured on this site. `settings` passed its schema; `player` is what it can replay, where it has scenes.
+
+    What is started through `task` and what enters `exits` ends when the integration is unloaded, last in, first out; an integration
+    keeps nothing in its module.
+    """
 
     def __init__(self, domain: str, settings: Mapping[str, Any]) -> None:
         self.domain = domain

@@ -94,7 +94,7 @@ def siteward_lines() -> Sequence[Named]:
 
 @hookspec(firstresult=True)
 def siteward_config_schema() -> Callable[[Any], Mapping[str, Any]]:
-    """The voluptuous schema of its settings, from which the form and the check of `configuration.yaml` are made."""
+    """The voluptuous schema of its settings, by which what `configuration.yaml` says of it is checked."""
     raise AssertionError("a specification is never called")
 
 

@@ -133,7 +133,7 @@ class Host(Protocol):
         ...
 
     async def stored_picture(self, media_id: str) -> Picture:
-        """A kept picture. Raises `KeyError` where retention took it."""
+        """A kept picture. Raises `KeyError` where it is not kept any more."""
         ...
 
 
@@ -220,7 +220,8 @@ class ConditionView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition: `check` gets its resolved settings. `on_moving_path` reaches list reads through the view."""
+    """A condition: `check` gets its resolved settings. On a path that moves things, the view itself counts only those rows of a list that
+    a person stands for."""
 
     name: str
     check: Callable[[Mapping[str, JSON], ConditionView], Awaitable[bool]]
@@ -277,7 +278,7 @@ class AiLimits:
 @dataclass(frozen=True, slots=True)
 class AiRequest:
     """One AI step to decide. `settings` are the step's keys as written (`prompt`, `input`, `decision`, `fields`, `rules`, `sure`,
-    `uncalibrated`, without its lanes and `limits`); `values` are the names known at this point with their plain values, which a mode sends to a
+    `uncalibrated`, without its mode, lanes and `limits`); `values` are the names known at this point with their plain values, which a mode sends to a
     model in data blocks only. `vision` and `text` are the site's models, None where it has none. `cameras` are the camera ids
     that the step may look at, the trigger's first. `stored_only` (try, replay): decide on the event's stored picture, never on a new one.
     `gpu`: the site's hardware class. `seed` is drawn from the host's random source for this step and makes its draws repeatable;

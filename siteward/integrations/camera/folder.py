@@ -17,8 +17,8 @@ _SETTINGS: Final = vol.Schema({vol.Required("path"): str, vol.Optional("pictures
 
 
 class FolderCamera:
-    """The pictures of one folder in their order; after the last the first comes again. `taken` is the time of the snapshot, since
-    the pictures stand for what the camera sees now."""
+    """The pictures of one folder in their order; after the last the first comes again. A picture's time is that of the
+    snapshot, since it stands for what the camera sees now."""
 
     def __init__(self, camera: str, folder: Path, names: Sequence[str], clock: Clock) -> None:
         self._camera = camera

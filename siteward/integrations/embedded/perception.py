@@ -40,7 +40,6 @@ CONTEXT_TOKENS = 65_536
 """Prompts are not read here, so none is too long."""
 SETTINGS = vol.Schema(
     {
-        vol.Optional("models_folder"): str,
         vol.Optional("threads", default=1): vol.All(int, vol.Range(min=1, max=2)),
         vol.Optional("deadline", default=DEADLINE): vol.All(vol.Any(int, float), vol.Range(min=1, max=120)),
     }
@@ -116,14 +115,9 @@ async def open_perception(settings: Mapping[str, Any], host: Host) -> LLMClient:
         given = SETTINGS(dict(settings))
     except vol.Invalid as error:
         raise ConfigurationInvalid(f"The settings of {NAME} are wrong: {error}.", where=NAME) from error
-    named = given.get("models_folder")
-    folder = Path(named or Path(host.config_dir) / "models")
-    if named and not await asyncio.to_thread(folder.is_dir):
-        raise ConfigurationInvalid(
-            f"The models_folder {folder} is not there; correct it in configuration.yaml, or make it with `siteward models add`.",
-            where=NAME,
-        )
-    return await open_with(PerceptionSettings(folder, given["threads"], float(given["deadline"])))
+    return await open_with(
+        PerceptionSettings(Path(host.config_dir, "models"), given["threads"], float(given["deadline"]))
+    )
 
 
 async def open_with(settings: PerceptionSettings) -> Perception:
