@@ -20,7 +20,8 @@ from siteward.core.contract.manifest_data import shipped_registry
 from siteward.core.contract.registry import Provenance, Registry, Repeat, SiteView
 from siteward.core.contract.validate import validate
 from siteward.core.engine.engine import Engine
-from siteward.core.engine.parts import Parts
+from siteward.core.engine.parts import Parts, Validate
+from siteward.core.engine.seam import HostStep
 from siteward.core.events.event import Event
 from siteward.core.ids import TimedIds
 from siteward.core.plugins.event_triggers import VOCABULARY
@@ -189,6 +190,8 @@ class House:
         self.looks = Looks()
         self.site = Site()
         self.skills = scripted_skills(self.outside, self.looks)
+        self.host_steps: Mapping[str, HostStep] = host_steps()
+        self.validate: Validate = lambda text, registry, site: validate(text, registry, site)
         self.always_suspend = always_suspend
         self.boundaries = boundaries or NoBoundaries()
         self._numbers = itertools.count(1)
@@ -203,13 +206,13 @@ class House:
         parts = Parts(
             store=self.store,
             skills=self.skills,
-            host_steps=host_steps(),
+            host_steps=self.host_steps,
             site=self.site,
             host=NoHost(),  # type: ignore[arg-type]
             clock=self.clock,
             ids=TimedIds(self.clock, seed),
             random=seed,
-            validate=lambda text, registry, site: validate(text, registry, site),
+            validate=self.validate,
             boundaries=self.boundaries,
             always_suspend=self.always_suspend,
         )

@@ -135,14 +135,16 @@ class EngineWalk:
         return bool(document.triggers) and all(step.kind in known for steps in lanes.values() for step in steps)
 
     async def perform(self, document: Document, choices: Choices) -> Trace:
-        walk = _Walk(self.registry, self.tells, compile_plan("workflow", 1, document), choices)
+        walk = Walk(self.registry, self.tells, compile_plan("workflow", 1, document), choices)
         await walk.whole()
         walk.trace.choices = {choice: index for choice, (index, _) in choices.taken.items()}
         return walk.trace
 
 
 @dataclass
-class _Walk:
+class Walk:
+    """One way through a document, and the script of all that decides outside it."""
+
     registry: Registry
     tells: frozenset[str]
     plan: Plan
@@ -158,7 +160,7 @@ class _Walk:
     async def whole(self) -> None:
         document = self.plan.document
         use = document.triggers[self.choose(Says.WORLD, "when", len(document.triggers))]
-        event = self._event(use)
+        event = self.event(use)
         given = given_by(use, event, TRIGGERS, self.registry)
         trail = begin(event, given.provenance)
         step = self.plan.top_if()
@@ -219,7 +221,7 @@ class _Walk:
             ai = trigger_gives(step.triggers[0], self.registry, None)[0] is Provenance.AI
             which = self.choose(Says.AI if ai else Says.WORLD, path, len(step.triggers) + 1)
             if which:
-                return Wake(WakeKind.EVENT, wait, NOW, event=self._event(step.triggers[which - 1]))
+                return Wake(WakeKind.EVENT, wait, NOW, event=self.event(step.triggers[which - 1]))
         return Wake(WakeKind.DUE, wait, NOW)
 
     def _act(self, step: Step, path: str, position: Position, event: Event) -> Position:
@@ -246,7 +248,7 @@ class _Walk:
                 self.trace.told.append(action.name)
         return position.after(step, path, Done(), self.plan)
 
-    def _event(self, use: TriggerUse) -> Event:
+    def event(self, use: TriggerUse) -> Event:
         """An event that the trigger wants, from the source that it fixes."""
         provenance, labels = trigger_gives(use, self.registry, None)
         payload: dict[str, Any] = {name: (label.texts or (f"a {name}",))[0] for name, label in labels.items()}
@@ -259,13 +261,13 @@ class _Walk:
 
     def _view(self, event: Event, position: Position, path: str) -> Any:
         self.here, self.asked = path, 0
-        modes = {name: AiMode(name, self._model) for name in ("look", "investigate")}
-        conditions = {name: Condition(name, self._checker(name)) for name in self.registry.conditions}
+        modes = {name: AiMode(name, self.model) for name in ("look", "investigate")}
+        conditions = {name: Condition(name, self.checker(name)) for name in self.registry.conditions}
         skills = _Skills(self.registry, TRIGGERS, conditions, modes)
         site = _Site(self.choose, path, event)
         return _View(self.plan, event, position, path, skills, site, self.tells, self.clock)
 
-    def _checker(self, name: str) -> Callable[[Mapping[str, Any], ConditionView], Awaitable[bool]]:
+    def checker(self, name: str) -> Callable[[Mapping[str, Any], ConditionView], Awaitable[bool]]:
         says = Says.IDENTITY if name in BY_IDENTITY else Says.RULE
 
         async def check(settings: Mapping[str, Any], view: ConditionView) -> bool:
@@ -275,7 +277,7 @@ class _Walk:
 
         return check
 
-    async def _model(self, request: AiRequest) -> AiAnswer:
+    async def model(self, request: AiRequest) -> AiAnswer:
         decisions = [*request.settings["decision"], "unsure"]
         fields = request.settings.get("fields") or {}
         outcome = decisions[self.choose(Says.AI, self.here, len(decisions))]
