@@ -65,3 +65,8 @@ def models() -> None:
 @main.group("integration", cls=LazyGroup, lazy={"list": "site:integration_list_command"})
 def integration() -> None:
     """What can be enabled on the site."""
+
+
+@main.group("user", cls=LazyGroup, lazy={"add": "accounts:user_add_command", "list": "accounts:user_list_command"})
+def user() -> None:
+    """Who may log in."""

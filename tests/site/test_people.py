@@ -199,3 +199,11 @@ def test_who_gets_in_starts_anew() -> None:
         throttle.begin("10.0.0.9")
     throttle.succeeded("10.0.0.9")
     throttle.begin("10.0.0.9")
+
+
+async def test_an_account_made_by_another_process_is_asked_once_it_logged_in(tmp_path: Path) -> None:
+    async with open_site(tmp_path) as site, open_site(tmp_path) as elsewhere:
+        await someone(elsewhere.people, "gina")
+        assert "gina" not in site.people.known
+        await site.people.log_in("gina", PASSWORD)
+        assert site.people.known["gina"].groups == {"guard"}

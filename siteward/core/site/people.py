@@ -128,6 +128,8 @@ class People:
         stored = rows[0]["password"] if rows and not rows[0]["disabled"] else None
         if not await self._passwords.matches(stored, password):
             raise AuthFailed("The name or the password is not right.")
+        if name not in self._known:
+            await self.refresh()  # the account was made by another process, such as `siteward user add`
         return await self._by_id(rows[0]["id"])
 
     async def person(self, user_id: str) -> Person | None:
