@@ -13,7 +13,7 @@ An integration is a folder with `manifest.yaml` and a module that implements hoo
 
 What it registers equals what its manifest declares, or it is refused with the difference. The hooks are documented in
 `siteward.core.plugins.hookspecs`, the manifest in `siteward.core.plugins.manifest`. `siteward.sdk.workflows` checks workflow files,
-`siteward.sdk.testing` has what tests need.
+`siteward.sdk.agent` is the AI step as a library, `siteward.sdk.testing` has what tests need.
 """
 
 from siteward.core.agent import Capabilities, ChatResult, Effect, Image, LLMClient, ModelDown, ToolCall, ToolMode

@@ -1,7 +1,4 @@
-"""For tests of workflows and integrations: a scripted world, every way in which a file can go, and actions that only remember.
-
-Loaded by pytest as a plugin, so that an author's tests can import it without a configuration of their own.
-"""
+"""For tests of workflows and integrations: a scripted world, every way in which a file can go, actions that only remember, and a clock."""
 
 from __future__ import annotations
 
@@ -12,8 +9,9 @@ from siteward.core.clock import Clock
 from siteward.core.contract.registry import Registry, Repeat
 from siteward.core.plugins.objects import Action, ActionCall, Host, Record
 
-from .choices import Choice, Choices, Moved, Performs, Says, TooManyRuns, Trace, every_run
+from .choices import Choice, Choices, Moved, Performs, Says, TooManyRuns, Trace, every_run, world_of
 from .scripted import Interpreter
+from .simulated_clock import SimulatedClock
 
 
 def scripted_actions(registry: Registry, calls: list[ActionCall]) -> Mapping[str, Action]:
@@ -42,8 +40,10 @@ __all__ = [
     "Moved",
     "Performs",
     "Says",
+    "SimulatedClock",
     "TooManyRuns",
     "Trace",
     "every_run",
     "scripted_actions",
+    "world_of",
 ]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import cast
 
-from siteward.core.clock import SystemClock
 from siteward.core.contract.document import Document
 from siteward.core.contract.registry import Provenance, Repeat
 from siteward.core.events.event import Event
 from siteward.core.plugins.objects import ActionCall, Host
 from siteward.sdk.choices import Trace
 from siteward.sdk.scripted import NOW
-from siteward.sdk.testing import Choices, Interpreter, every_run, scripted_actions
+from siteward.sdk.testing import Choices, Interpreter, SimulatedClock, every_run, scripted_actions
 from tests.contract.corpus_files import REGISTRY, document_of
 
 EVENT = Event("e", "button", "page", Provenance.PERSON, NOW)
@@ -29,7 +28,7 @@ async def test_a_scripted_action_remembers_its_call_and_does_nothing_else() -> N
         asked = call(name)
         if action.repeat is Repeat.WITH_STEP:
             assert action.record is not None
-            assert action.record(asked, SystemClock()) == ()
+            assert action.record(asked, SimulatedClock()) == ()
         else:
             assert action.perform is not None
             await action.perform(asked, cast(Host, None))
