@@ -275,3 +275,11 @@ def test_a_window_of_events_is_as_trusted_as_the_source_that_its_type_fixes(
     window: dict[str, Value], provenance: Provenance
 ) -> None:
     assert window_provenance(window, REGISTRY) is provenance
+
+
+def test_the_lane_of_a_default_is_known_as_a_person_s_answer_too() -> None:
+    ask = "{ ask_person: { who: role:guard, message: In, replies: [Yes, No], timeout: 60s, default: No }, Yes: [ log: a ], No: [ log: b ] }"
+    flow = analyse(document(VEHICLE, ask), REGISTRY)
+    inside = ("then", 0, "No", 0)
+    assert [grant.kind for grant in flow.at(inside).grants] == [GrantKind.REPLY]
+    assert [visit.context for visit in flow.visits if visit.step.path == inside] == [None, ("then", 0)]
