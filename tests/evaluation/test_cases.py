@@ -7,11 +7,13 @@ import random
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 import yaml
+from numpy.typing import NDArray
 
 from siteward.core.errors import ConfigurationInvalid
 from siteward.core.evaluation import Case, CaseSet, held_out, load_cases, shipped_cases
@@ -72,11 +74,17 @@ def test_a_new_case_of_one_kind_never_moves_those_of_another(gate: CaseSet) -> N
     assert held_out(more) & people == held_out(gate.cases) & people
 
 
+def decoded(data: bytes) -> NDArray[Any]:
+    picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    assert picture is not None
+    return picture
+
+
 def test_every_crop_is_inside_its_picture(gate: CaseSet) -> None:
     for case in gate.cases:
         if case.box is None:
             continue
-        height, width = cv2.imread(str(case.picture)).shape[:2]
+        height, width = decoded(case.picture.read_bytes()).shape[:2]
         assert 0 <= case.box[0] < case.box[2] <= width
         assert 0 <= case.box[1] < case.box[3] <= height
 
@@ -89,11 +97,11 @@ def a_picture(folder: Path) -> Path:
 
 def test_a_crop_is_cut_without_loss_and_drawn_text_is_on_it(tmp_path: Path) -> None:
     case = Case("c", a_picture(tmp_path), "car", box=(10, 5, 50, 35))
-    shown = cv2.imdecode(np.frombuffer(picture_of(case).data, np.uint8), cv2.IMREAD_COLOR)
+    shown = decoded(picture_of(case).data)
     assert shown.shape == (30, 40, 3)
     assert not shown.any()
     drawn = replace(case, drawn=Drawn("KA1", (15, 10, 45, 25)))
-    assert cv2.imdecode(np.frombuffer(picture_of(drawn).data, np.uint8), cv2.IMREAD_COLOR).any()
+    assert decoded(picture_of(drawn).data).any()
 
 
 def test_a_box_outside_its_picture_is_refused(tmp_path: Path) -> None:

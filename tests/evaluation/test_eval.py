@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class Oracle:
         self.says = says
         self.asked = 0
 
-    async def chat(self, *, images: Sequence[Image], format: Mapping[str, Any] | None = None, **_: Any) -> ChatResult:
+    async def chat(self, *, images: Sequence[Image] = (), **_: Any) -> ChatResult:
         self.asked += 1
         right = self.right[hashlib.sha256(images[0].data).hexdigest()]
         said = self.says(str(right), self.asked)
@@ -153,13 +153,13 @@ async def test_the_command_prints_tables_or_json_and_holds_the_bound() -> None:
     cases = load_cases(file)
     perfect = Oracle(cases, lambda right, _: right)
 
-    async def by_rules(*, images: Sequence[Image], **_: Any) -> ChatResult:
+    async def by_rules(*, images: Sequence[Image] = (), **_: Any) -> ChatResult:
         right = perfect.right[hashlib.sha256(images[0].data).hexdigest()]
         vehicle = {"two_wheeler": "bicycle", "person": "none", "nothing": "none"}.get(str(right), str(right))
         people = "one" if right == "person" else "none"
         return ChatResult(json.dumps({"reason": "r", "vehicle": vehicle, "people": people}))
 
-    perfect.chat = by_rules  # type: ignore[method-assign,assignment]
+    perfect.chat = by_rules  # type: ignore[method-assign]
     text, data = io.StringIO(), io.StringIO()
     assert await cli_eval((file,), perfect, out=text, least=0.8)
     assert "held-out" in text.getvalue()

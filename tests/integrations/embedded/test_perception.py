@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -63,7 +64,7 @@ async def test_a_broken_picture_is_unsure_and_the_next_one_is_looked_at(eyes: Pe
 
 
 async def test_only_what_is_asked_for_is_told(eyes: Perception) -> None:
-    asked = {"properties": {"vehicle": {}, "reason": {}, "helmet": {}}}
+    asked: dict[str, Any] = {"properties": {"vehicle": {}, "reason": {}, "helmet": {}}}
     answer = await eyes.chat(messages=[], format=asked, images=[picture("c05")])
     assert set(json.loads(answer.content)) == {"reason", "vehicle"}
     assert set(answer.scores or {}) == {"vehicle"}

@@ -165,8 +165,8 @@ async def test_limits_or_settings_that_cannot_be_are_unsure_and_not_raised() -> 
     for step, limits in (
         ({**STEP, "decision": []}, AiLimits()),
         (STEP, AiLimits(seconds=-1)),
-        (STEP, AiLimits(tokens="many")),
-    ):  # type: ignore[arg-type]
+        (STEP, AiLimits(tokens="many")),  # type: ignore[arg-type]  # what a third party's step could hand over
+    ):
         answer = await look(request(Scripted([said("car")], SEEN), step=step, limits=limits))
         assert (answer.outcome, answer.columns["unsure_reason"]) == ("unsure", "error")
 
