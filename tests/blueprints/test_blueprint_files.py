@@ -28,13 +28,18 @@ def test_a_blueprint_stands_beside_the_file_or_in_the_sites_folder(tmp_path: Pat
 def test_a_missing_blueprint_is_one_sentence_at_its_path(tmp_path: Path) -> None:
     checked = check(str(tmp_path / "n.yaml"), INSTANCE, default_registry())
     assert [(one.code, one.place.line) for one in checked.report.problems] == [("shape.bad_value", 2)]
-    assert "ours/bell.yaml" in checked.report.problems[0].message and str(tmp_path) not in checked.report.problems[0].message
+    assert (
+        "ours/bell.yaml" in checked.report.problems[0].message
+        and str(tmp_path) not in checked.report.problems[0].message
+    )
 
 
 def test_a_shipped_blueprint_is_never_shadowed(tmp_path: Path) -> None:
     (tmp_path / "blueprints" / "siteward").mkdir(parents=True)
     (tmp_path / "blueprints" / "siteward" / "gate_concierge.yaml").write_text(BELL)
-    assert found_beside(tmp_path / "n.yaml")("siteward/gate_concierge.yaml") == read_shipped("siteward/gate_concierge.yaml")
+    assert found_beside(tmp_path / "n.yaml")("siteward/gate_concierge.yaml") == read_shipped(
+        "siteward/gate_concierge.yaml"
+    )
 
 
 def test_no_more_is_read_than_a_blueprint_may_have(tmp_path: Path) -> None:

@@ -60,7 +60,12 @@ def test_every_shipped_blueprint_is_a_good_one(path: str) -> None:
 
 
 def test_a_blueprint_that_is_not_shipped_is_not_found() -> None:
-    for path in ("siteward/none.yaml", "gate_concierge.yaml", "siteward/../blueprints/gate_concierge.yaml", "siteward/__init__.py"):
+    for path in (
+        "siteward/none.yaml",
+        "gate_concierge.yaml",
+        "siteward/../blueprints/gate_concierge.yaml",
+        "siteward/__init__.py",
+    ):
         with pytest.raises(LookupError):
             read_shipped(path)
 
@@ -92,7 +97,9 @@ def test_each_decision_has_its_line_in_the_run(checked: Checked) -> None:
     assert isinstance(decisions, tuple)
     assert {lane.outcome for lane in look.lanes} == {*decisions, "unsure"}
     for lane in look.lanes:
-        assert any(step.kind == "log" and "{reason}" in str(step.settings["message"]) for step in lane.steps), lane.outcome
+        assert any(step.kind == "log" and "{reason}" in str(step.settings["message"]) for step in lane.steps), (
+            lane.outcome
+        )
     assert any(step.kind == "log" for step in document.always)
 
 
@@ -123,7 +130,9 @@ def test_the_demo_says_which_model_would_do_more() -> None:
 
 def test_what_explain_says_of_it_reads_well() -> None:
     said = explain(document_of(template()), default_registry())
-    assert [(move.action, move.target, len(move.authorised_by)) for move in said.moves] == [("gate.open", "main_gate", 1)]
+    assert [(move.action, move.target, len(move.authorised_by)) for move in said.moves] == [
+        ("gate.open", "main_gate", 1)
+    ]
     assert '"Let in"' in said.moves[0].authorised_by[0]
     ask = said.asks[0]
     assert ask.who == "role:guard"
@@ -136,13 +145,24 @@ def test_what_explain_says_of_it_reads_well() -> None:
 def test_a_site_with_other_names_gives_them_as_inputs() -> None:
     made = instantiate(
         read_shipped(CONCIERGE),
-        {"camera": "drive", "zone": "barrier", "gate": "north", "guard": "group:porters", "answer_within": "45s", "seconds": 5},
+        {
+            "camera": "drive",
+            "zone": "barrier",
+            "gate": "north",
+            "guard": "group:porters",
+            "answer_within": "45s",
+            "seconds": 5,
+        },
     )
     assert made.problems == () and made.text is not None
     document = document_of(check(made.text.encode()))
     assert document.triggers[1].settings == {"cameras": ("drive",), "zone": "barrier", "min_seconds": 5}
     ask = document.then[1]
-    assert (ask.settings["who"], ask.settings["timeout"], ask.settings["default"]) == ("group:porters", "45s", "Send away")
+    assert (ask.settings["who"], ask.settings["timeout"], ask.settings["default"]) == (
+        "group:porters",
+        "45s",
+        "Send away",
+    )
     assert ask.lanes[0].steps[0].settings == {"gate": "north"}
 
 

@@ -49,7 +49,9 @@ def corpus(folder: str) -> tuple[CorpusFile, ...]:
 def refused_by_safety() -> tuple[CorpusFile, ...]:
     """The refused files whose only errors are of the safety group."""
     return tuple(
-        file for file in corpus("refused") if file.problems and all(code.startswith("safety.") for code, _ in file.problems)
+        file
+        for file in corpus("refused")
+        if file.problems and all(code.startswith("safety.") for code, _ in file.problems)
     )
 
 
@@ -60,7 +62,5 @@ def _read(path: Path) -> CorpusFile | None:
     except UnicodeDecodeError:
         return None
     header = sidecar.read_text(encoding="utf-8") if sidecar.exists() else text
-    problems = frozenset(
-        (code, int(line)) for code, line in _EXPECT.findall(header) if code.split(".")[0] in GROUPS
-    )
+    problems = frozenset((code, int(line)) for code, line in _EXPECT.findall(header) if code.split(".")[0] in GROUPS)
     return CorpusFile(path.stem, text, problems, frozenset(_MOVES.findall(header)), "options: fragment" in header)

@@ -74,7 +74,7 @@ def test_line_ends_and_a_byte_order_mark_stay(line_break: str, mark: str) -> Non
     without_name = (HEAD + BODY).replace("name: Greeter\nwhen", "when")
     made = instantiate(mark + without_name.replace("\n", line_break), {}, own=Own(name="At the door"))
     assert made.text is not None and made.text.startswith(mark + "# Kept")
-    assert line_break + 'name: At the door' + line_break in made.text
+    assert line_break + "name: At the door" + line_break in made.text
     assert set(re.findall("\r\n|\n|\r", made.text)) == {line_break}
 
 
@@ -83,9 +83,13 @@ def test_a_body_without_a_name_takes_the_blueprints() -> None:
     assert made.text is not None and "\nname: Greeter\n" in made.text
 
 
-@pytest.mark.parametrize("written", ["name: Greeter", "name:", "name: |\n  Greeter", "name: !input text", "name: 'Greeter'  # kept"])
+@pytest.mark.parametrize(
+    "written", ["name: Greeter", "name:", "name: |\n  Greeter", "name: !input text", "name: 'Greeter'  # kept"]
+)
 def test_the_name_of_the_instance_replaces_the_bodys(written: str) -> None:
-    made = instantiate((HEAD + BODY).replace("name: Greeter\nwhen", f"{written}\nwhen"), {}, own=Own(name="Mine: a door"))
+    made = instantiate(
+        (HEAD + BODY).replace("name: Greeter\nwhen", f"{written}\nwhen"), {}, own=Own(name="Mine: a door")
+    )
     assert made.problems == ()
     assert made.text is not None and made.text.count('name: "Mine: a door"') == 1
     assert ("# kept" in written) == ('"Mine: a door"  # kept' in made.text)
@@ -106,7 +110,12 @@ def test_inputs_stand_in_sections_with_what_the_form_shows() -> None:
     section = head.sections[0]
     assert (section.key, section.name, section.icon, section.collapsed) == ("where", "Where", "camera", True)
     camera, bare = head.inputs.values()
-    assert (camera.name, camera.section, camera.selector.role, camera.selector.multiple) == ("Camera", "where", "camera", True)
+    assert (camera.name, camera.section, camera.selector.role, camera.selector.multiple) == (
+        "Camera",
+        "where",
+        "camera",
+        True,
+    )
     assert (bare.name, bare.selector.kind, bare.default) == ("bare", Selects.ANY, None)
 
 
@@ -137,18 +146,45 @@ def test_inputs_stand_in_sections_with_what_the_form_shows() -> None:
             ("shape.duplicate_key", 8),
         ),
         ("blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: text }\n", ("shape.wrong_type", 5)),
-        ("blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { text: , number: } }\n", ("shape.wrong_type", 5)),
-        ("blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { role: {} } }\n", ("shape.missing_key", 5)),
-        ("blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { role: { kind: cat } } }\n", ("shape.bad_value", 5)),
-        ("blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { select: } }\n", ("shape.missing_key", 5)),
-        ("blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { select: { options: [1] } } }\n", ("shape.wrong_type", 5)),
-        ("blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { number: { min: low } } }\n", ("shape.wrong_type", 5)),
-        ("blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { number: { min: 3, max: 2 } } }\n", ("shape.bad_value", 5)),
-        ("blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { text: [] } }\n", ("shape.wrong_type", 5)),
+        (
+            "blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { text: , number: } }\n",
+            ("shape.wrong_type", 5),
+        ),
+        (
+            "blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { role: {} } }\n",
+            ("shape.missing_key", 5),
+        ),
+        (
+            "blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { role: { kind: cat } } }\n",
+            ("shape.bad_value", 5),
+        ),
+        (
+            "blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { select: } }\n",
+            ("shape.missing_key", 5),
+        ),
+        (
+            "blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { select: { options: [1] } } }\n",
+            ("shape.wrong_type", 5),
+        ),
+        (
+            "blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { number: { min: low } } }\n",
+            ("shape.wrong_type", 5),
+        ),
+        (
+            "blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { number: { min: 3, max: 2 } } }\n",
+            ("shape.bad_value", 5),
+        ),
+        (
+            "blueprint:\n  name: B\n  domain: workflow\n  input:\n    a: { selector: { text: [] } }\n",
+            ("shape.wrong_type", 5),
+        ),
         ("{ blueprint: { name: B, domain: workflow }, then: [] }\n", ("shape.bad_value", 1)),
         ("? blueprint\n: { name: B, domain: workflow }\n", ("shape.bad_value", 1)),
         ("blueprint: { name: !input a, domain: workflow, input: { a: } }\n", ("shape.input_place", 1)),
-        ("blueprint:\n  name: B\n  domain: workflow\nthen:\n  - log: !include secrets.yaml\n", ("shape.unknown_tag", 5)),
+        (
+            "blueprint:\n  name: B\n  domain: workflow\nthen:\n  - log: !include secrets.yaml\n",
+            ("shape.unknown_tag", 5),
+        ),
         ("blueprint:\n  name: B\n  domain: workflow\nthen:\n  - log: !secret door\n", ("shape.unknown_tag", 5)),
         ("blueprint:\n  name: B\n  domain: workflow\nthen: !input [a]\n", ("shape.unknown_tag", 4)),
         ("blueprint:\n  name: B\n  domain: workflow\nthen: [\n", ("shape.yaml", 5)),
@@ -193,7 +229,10 @@ FITS = {
 
 @pytest.mark.parametrize(("selector", "values"), FITS.items())
 def test_a_default_must_fit_its_selector(selector: str, values: tuple[str, str]) -> None:
-    good, bad = (body_with("  - log: a", selector, value if value[0] != "{" or "kind: gate" not in selector else f"'{value}'") for value in values)
+    good, bad = (
+        body_with("  - log: a", selector, value if value[0] != "{" or "kind: gate" not in selector else f"'{value}'")
+        for value in values
+    )
     assert problems(good) == []
     assert [line for _, line in problems(bad)] == [6]
 
@@ -201,7 +240,12 @@ def test_a_default_must_fit_its_selector(selector: str, values: tuple[str, str])
 @pytest.mark.parametrize(
     ("step", "selector", "default", "column_word"),
     [
-        ("  - ask_person: { who: role:guard, message: m, replies: [a, b], default: !input x }", "text: {}", "a", "default"),
+        (
+            "  - ask_person: { who: role:guard, message: m, replies: [a, b], default: !input x }",
+            "text: {}",
+            "a",
+            "default",
+        ),
         ("  - ask_person: { who: !input x, message: m, replies: [a] }", "text: {}", "role:guard", "who"),
         ("  - ask_person: { who: !input x, message: m, replies: [a] }", "role: { kind: camera }", "gate", "who"),
         ("  - ask_person: { who: [!input x], message: m, replies: [a] }", "text: {}", "role:guard", "!input"),
@@ -226,7 +270,9 @@ def test_a_default_must_fit_its_selector(selector: str, values: tuple[str, str])
         ("  - ai: { ? !<!input> x : [ log: a ] }", "text: {}", "a", "!<!input>"),
     ],
 )
-def test_what_the_blueprint_must_say_itself_is_no_input(step: str, selector: str, default: str, column_word: str) -> None:
+def test_what_the_blueprint_must_say_itself_is_no_input(
+    step: str, selector: str, default: str, column_word: str
+) -> None:
     report = read_blueprint(body_with(step, selector, default))
     assert [(one.code, one.place.line, one.place.column) for one in report.problems] == [
         ("shape.input_place", 10, step.rindex(column_word) + 1)
@@ -244,7 +290,11 @@ def test_what_the_blueprint_must_say_itself_is_no_input(step: str, selector: str
         ("  - if: [ in_list: { value: '{plate}', list: !input x } ]", "role: { kind: list }", "expected"),
         ("  - if: [ time: { after: !input x } ]", "text: {}", "'22:00'"),
         ("  - for_each: { in: !input x, as: item, do: [ log: a ] }", "role: { kind: gate, multiple: true }", "[north]"),
-        ("  - ai: { mode: look, fields: { who: !input x }, rules: [ { when: { who: !input x }, then: a } ] }", "list: {}", "[a]"),
+        (
+            "  - ai: { mode: look, fields: { who: !input x }, rules: [ { when: { who: !input x }, then: a } ] }",
+            "list: {}",
+            "[a]",
+        ),
         ("  - webhook: { to: tickets, body: { who: !input x } }", "text: {}", "anyone"),
         ("  - ai: !input x", "object: {}", "{ mode: look }"),
     ],
@@ -336,7 +386,9 @@ def test_comments_of_an_indented_body_stay() -> None:
 
 @pytest.mark.parametrize("separator", ["\x85", "\u2028", "\u2029"])
 def test_no_key_hides_behind_an_odd_line_separator_in_a_comment_of_the_head(separator: str) -> None:
-    text = f"blueprint:\n  name: B\n  domain: workflow # gone{separator}if: [ days: [mon] ]\nname: B\nthen:\n  - log: a\n"
+    text = (
+        f"blueprint:\n  name: B\n  domain: workflow # gone{separator}if: [ days: [mon] ]\nname: B\nthen:\n  - log: a\n"
+    )
     assert problems(text) == [("shape.encoding", 3)]
 
 

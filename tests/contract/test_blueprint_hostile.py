@@ -26,7 +26,9 @@ def blueprint(then: str, **inputs: str) -> str:
 
 def judged(then: str, selectors: dict[str, str], values: str) -> Checked:
     instance = f"name: N\nuse_blueprint:\n  path: b.yaml\n  input: {values}\n"
-    return check_file(instance, lambda text: validate(text, shipped_registry()), lambda path: blueprint(then, **selectors))
+    return check_file(
+        instance, lambda text: validate(text, shipped_registry()), lambda path: blueprint(then, **selectors)
+    )
 
 
 def errors(checked: Checked) -> set[str]:
@@ -56,7 +58,11 @@ def test_the_route_that_is_meant_stands() -> None:
         ("gate: main_gate", 'gate: "main_gate{look.gate}"', "safety.ai_argument"),
         # the lane of the default, or of nobody, moves
         ("[ log: refused ]", "[ gate.open: { gate: main_gate } ]", "safety.default_moves"),
-        ("[ log: refused ]", "[ { if: [ days: [mon] ], true: [ gate.open: { gate: main_gate } ] } ]", "safety.default_moves"),
+        (
+            "[ log: refused ]",
+            "[ { if: [ days: [mon] ], true: [ gate.open: { gate: main_gate } ] } ]",
+            "safety.default_moves",
+        ),
         # a second question whose own default moves, inside an input of steps
         (
             "[ log: refused ]",
@@ -64,7 +70,11 @@ def test_the_route_that_is_meant_stands() -> None:
             "safety.default_moves",
         ),
         # a second model after the person, and then a move
-        ("[ log: refused ]", f"[ {{ ai: {LOOK.replace('a: [ log: a ]', 'a: [ gate.open: { gate: g } ]')} }} ]", "safety.ai_unguarded"),
+        (
+            "[ log: refused ]",
+            f"[ {{ ai: {LOOK.replace('a: [ log: a ]', 'a: [ gate.open: { gate: g } ]')} }} ]",
+            "safety.ai_unguarded",
+        ),
         # whom to ask, chosen by the model
         (
             "[ log: refused ]",
@@ -96,7 +106,22 @@ def test_an_input_does_not_make_a_condition_authorise(then: str, selectors: dict
     assert any(code.startswith("safety.") for code in errors(checked)), checked.report.problems
 
 
-@pytest.mark.parametrize("value", ["{look.gate}", "{{look.gate}}", "role:{look.gate}", "role:guard}", "\u200b", "guard\nwho: x", "role:", "x" * 200, 7, ["role:guard"], None])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{look.gate}",
+        "{{look.gate}}",
+        "role:{look.gate}",
+        "role:guard}",
+        "\u200b",
+        "guard\nwho: x",
+        "role:",
+        "x" * 200,
+        7,
+        ["role:guard"],
+        None,
+    ],
+)
 def test_a_role_is_a_name_and_never_read_from_the_run(value: object) -> None:
     then = "  - ask_person: { who: !input who, message: m, replies: [a] }\n"
     made = instantiate(blueprint(then, who="role: { kind: person }"), {"who": value})

@@ -134,7 +134,10 @@ def test_a_wrong_instance_is_refused_at_its_line(instance: str, expected: tuple[
 
 
 def test_a_problem_inside_an_input_is_shown_inside_the_instance() -> None:
-    made = checked(INSTANCE + "    look:\n      mode: look\n      prompt: p\n      decision: [a, b]\n      a: [ log: x ]\n      unsure:\n        - lgo: x\n")
+    made = checked(
+        INSTANCE
+        + "    look:\n      mode: look\n      prompt: p\n      decision: [a, b]\n      a: [ log: x ]\n      unsure:\n        - lgo: x\n"
+    )
     assert sorted(errors(made.report)) == [("outcome.missing_lane", 7), ("skill.unknown_step", 13)]
     assert all("`look`" in one.message for one in made.report.problems if one.severity is Severity.ERROR)
 
@@ -162,8 +165,13 @@ def test_a_blueprint_is_judged_with_its_defaults_and_shown_at_its_own_lines() ->
     assert made.kind is FileKind.BLUEPRINT
     assert errors(made.report) == []
     assert made.step_inputs == ("look", "afterwards")
-    wrong = BLUEPRINT.replace("timeout: 2m", "timeout: soon").replace("[ log: \"over\" ]", "[ gate.open: { gate: main_gate } ]")
-    assert sorted(errors(check_file(wrong, judge, find).report)) == [("safety.default_moves", 25), ("shape.bad_duration", 25)]
+    wrong = BLUEPRINT.replace("timeout: 2m", "timeout: soon").replace(
+        '[ log: "over" ]', "[ gate.open: { gate: main_gate } ]"
+    )
+    assert sorted(errors(check_file(wrong, judge, find).report)) == [
+        ("safety.default_moves", 25),
+        ("shape.bad_duration", 25),
+    ]
 
 
 def test_a_blueprint_that_nobody_can_judge_asks_for_a_default() -> None:

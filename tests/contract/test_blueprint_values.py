@@ -40,24 +40,36 @@ HOSTILE = (
 
 texts = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(exclude_categories=["Cs"]), max_size=12))
 scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**53) + 1, 2**53 - 1), st.floats(allow_nan=False, allow_infinity=False), texts
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**53) + 1, 2**53 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    texts,
 )
 values = st.recursive(
     scalars,
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts.filter(lambda key: len(key) <= 200), inner, max_size=4)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(texts.filter(lambda key: len(key) <= 200), inner, max_size=4)
+    ),
     max_leaves=8,
 )
 bodies = st.lists(st.tuples(st.sampled_from(CONTEXTS), st.sampled_from("abc")), min_size=1, max_size=6)
 
 
 def written(body: list[tuple[str, str]]) -> str:
-    return "name: N\nthen:\n" + "".join(context.replace("{}", name).replace("{{", "{").replace("}}", "}") for context, name in body)
+    return "name: N\nthen:\n" + "".join(
+        context.replace("{}", name).replace("{{", "{").replace("}}", "}") for context, name in body
+    )
 
 
 def same(one: Value, other: Value) -> bool:
     """Equal, and of equal types everywhere (1, 1.0 and true are three values; so are 0.0 and -0.0)."""
     if isinstance(one, Mapping):
-        return isinstance(other, Mapping) and sorted(one) == sorted(other) and all(same(one[key], other[key]) for key in one)
+        return (
+            isinstance(other, Mapping)
+            and sorted(one) == sorted(other)
+            and all(same(one[key], other[key]) for key in one)
+        )
     if isinstance(one, tuple):
         return isinstance(other, tuple) and len(one) == len(other) and all(map(same, one, other))
     return type(one) is type(other) and repr(one) == repr(other)
@@ -82,7 +94,9 @@ def literal_pieces(text: str) -> list[str]:
 
 @settings(max_examples=60, deadline=None)
 @given(bodies, st.fixed_dictionaries({"a": values, "b": values, "c": values}))
-def test_the_made_text_is_the_body_with_the_values_and_nothing_else(body: list[tuple[str, str]], inputs: dict[str, object]) -> None:
+def test_the_made_text_is_the_body_with_the_values_and_nothing_else(
+    body: list[tuple[str, str]], inputs: dict[str, object]
+) -> None:
     text = written(body)
     made = instantiate(HEAD + text, inputs)
     assert made.problems == () and made.text is not None
@@ -147,7 +161,9 @@ def test_no_mutation_of_a_blueprint_raises(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(text)))
         end = min(len(text), at + data.draw(st.integers(0, 12)))
-        put = data.draw(st.one_of(st.sampled_from(HOSTILE[:75]), st.sampled_from(["!input a", "&x ", "*x", "\n", "  ", ": ", "- "])))
+        put = data.draw(
+            st.one_of(st.sampled_from(HOSTILE[:75]), st.sampled_from(["!input a", "&x ", "*x", "\n", "  ", ": ", "- "]))
+        )
         text = text[:at] + put + text[end:]
     made = instantiate(text, {"a": "x", "b": {"k": ["v"]}, "c": 3})
     assert (made.text is None) == any(one.severity == "error" for one in made.problems)

@@ -74,7 +74,14 @@ def test_it_says_what_is_read() -> None:
 
 def test_the_text_has_every_part() -> None:
     text = concierge().text()
-    for part in ("Gate concierge\n", "Starts when:\n", "May move:\n", "Asks:\n", "      Let in: may do: opens main_gate", "Needs:\n"):
+    for part in (
+        "Gate concierge\n",
+        "Starts when:\n",
+        "May move:\n",
+        "Asks:\n",
+        "      Let in: may do: opens main_gate",
+        "Needs:\n",
+    ):
         assert part in text
 
 

@@ -71,12 +71,18 @@ def test_each_entity_of_a_trigger_must_be_marked_as_a_sensor() -> None:
     registry = replace(REGISTRY, triggers={**REGISTRY.triggers, "home.state": entity("door", "window")})
     use = TriggerUse("home.state", {"door": "front", "window": "kitchen"}, (), HERE)
     site = SiteView(roles={}, visible_cameras=frozenset())
-    for marked, expected in (({"front"}, Provenance.AI), ({"kitchen"}, Provenance.AI), ({"front", "kitchen"}, Provenance.SENSOR)):
+    for marked, expected in (
+        ({"front"}, Provenance.AI),
+        ({"kitchen"}, Provenance.AI),
+        ({"front", "kitchen"}, Provenance.SENSOR),
+    ):
         assert trigger_gives(use, registry, replace(site, sensor_entities=frozenset(marked)))[0] is expected
 
 
 def test_a_marked_entity_makes_an_app_no_sensor() -> None:
-    registry = replace(REGISTRY, triggers={**REGISTRY.triggers, "home.state": entity("door", provenance=Provenance.APP)})
+    registry = replace(
+        REGISTRY, triggers={**REGISTRY.triggers, "home.state": entity("door", provenance=Provenance.APP)}
+    )
     site = SiteView(roles={}, visible_cameras=frozenset(), sensor_entities=frozenset({"front"}))
     provenance, names = trigger_gives(TriggerUse("home.state", {"door": "front"}, (), HERE), registry, site)
     assert provenance is Provenance.APP

@@ -119,7 +119,9 @@ def test_a_third_party_s_step_that_is_ai_s_is_ai_before_the_move() -> None:
 
 
 def test_a_step_that_is_fed_ai_s_words_speaks_ai_s_words() -> None:
-    registry = with_kind(StepKindSpec("my_app.upper", "my_app", fields=(TEXT,), gives=(Given("text", "text", Provenance.APP),)))
+    registry = with_kind(
+        StepKindSpec("my_app.upper", "my_app", fields=(TEXT,), gives=(Given("text", "text", Provenance.APP),))
+    )
     fed = third_party(registry, LOOK, "{ id: up, my_app.upper: { text: '{look.reason}' } }", "{ log: '{up.text}' }")
     assert analyse(fed, registry).at(("then", 2)).label("up.text").provenance is Provenance.AI
     alone = third_party(registry, "{ id: up, my_app.upper: { text: a } }", "{ log: '{up.text}' }")
@@ -181,7 +183,9 @@ def test_each_list_of_an_any_must_be_accepted() -> None:
     either = "any: [ { in_list: { value: '{plate}', list: a } }, { in_list: { value: '{plate}', list: b } } ]"
     subject = document(PLATE, LOOK, when_in(either, OPEN))
     assert codes(subject, site=replace(SITE, authority_lists={"gate:main_gate": frozenset({"a", "b"})})) == []
-    assert codes(subject, site=replace(SITE, authority_lists={"gate:main_gate": frozenset({"a"})})) == ["safety.list_not_allowed"]
+    assert codes(subject, site=replace(SITE, authority_lists={"gate:main_gate": frozenset({"a"})})) == [
+        "safety.list_not_allowed"
+    ]
 
 
 def test_every_target_that_a_loop_can_name_must_accept_the_list() -> None:
@@ -189,7 +193,9 @@ def test_every_target_that_a_loop_can_name_must_accept_the_list() -> None:
     subject = document(PLATE, LOOK, loop)
     both = {"gate:a": frozenset({"expected"}), "gate:b": frozenset({"expected"})}
     assert codes(subject, site=replace(SITE, authority_lists=both)) == []
-    assert codes(subject, site=replace(SITE, authority_lists={"gate:a": frozenset({"expected"})})) == ["safety.list_not_allowed"]
+    assert codes(subject, site=replace(SITE, authority_lists={"gate:a": frozenset({"expected"})})) == [
+        "safety.list_not_allowed"
+    ]
 
 
 def test_without_ai_before_it_any_list_is_the_author_s_plain_rule() -> None:
@@ -208,9 +214,11 @@ def test_authorities_hold_in_their_lane_at_any_depth_and_end_where_lanes_join() 
 
 
 def test_what_a_lane_may_move_is_known_to_its_button() -> None:
-    ask = "{ ask_person: { who: role:guard, message: In, replies: [Yes, No], timeout: 60s }, Yes: [ " + when_in(
-        "site_mode: [disarmed]", OPEN
-    ) + " ], No: [ log: a ] }"
+    ask = (
+        "{ ask_person: { who: role:guard, message: In, replies: [Yes, No], timeout: 60s }, Yes: [ "
+        + when_in("site_mode: [disarmed]", OPEN)
+        + " ], No: [ log: a ] }"
+    )
     subject = document(VEHICLE, ask)
     flow = analyse(subject, REGISTRY)
     assert [use.action.name for use in flow.moves_in(subject.then[0], "Yes")] == ["gate.open"]

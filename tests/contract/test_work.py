@@ -36,8 +36,15 @@ def fields(count: int) -> str:
 
 def shown(count: int) -> str:
     seen = " ".join(f"{{l.f{number}}}" for number in range(count))
-    inside = "".join(f"  - {{ id: w{number}, wait_for: {{ message: {{}}, timeout: 1m }} }}\n" for number in range(count))
-    return HEAD + fields(count) + f"- ask_person: {{ who: role:guard, message: '{seen}', replies: [Yes], timeout: 1m }}\n  Yes:\n" + inside
+    inside = "".join(
+        f"  - {{ id: w{number}, wait_for: {{ message: {{}}, timeout: 1m }} }}\n" for number in range(count)
+    )
+    return (
+        HEAD
+        + fields(count)
+        + f"- ask_person: {{ who: role:guard, message: '{seen}', replies: [Yes], timeout: 1m }}\n  Yes:\n"
+        + inside
+    )
 
 
 WIDE: dict[str, Callable[[int], str]] = {
@@ -49,7 +56,9 @@ WIDE: dict[str, Callable[[int], str]] = {
     "models": lambda count: steps(count, look),
     "loops": lambda count: steps(count, lambda n: f"for_each: {{ in: [a], as: i{n}, do: [ {look(n)} ] }}"),
     "rules": lambda count: steps(count, lambda n: "{ if: [ site_mode: [disarmed] ], 'true': [ log: a ] }"),
-    "rules beside many names": lambda count: HEAD + fields(count) + "- { if: [ site_mode: [x] ], 'true': [ log: a ] }\n" * count,
+    "rules beside many names": lambda count: (
+        HEAD + fields(count) + "- { if: [ site_mode: [x] ], 'true': [ log: a ] }\n" * count
+    ),
     "values shown": shown,
 }
 

@@ -20,7 +20,9 @@ OPEN = ActionSpec("gate.open", "test", Repeat.ONCE, Moves.YES, (GATE,), target="
 MAIN_GATE = {"gate": Labelled("main_gate", Provenance.LITERAL)}
 EVENT = Event("e", "plate.recognized.v1", "camera", Provenance.SENSOR, NOW - timedelta(seconds=5))
 CHAT = replace(EVENT, provenance=Provenance.AI)
-REPLY = Authority("reply", "then.0", "Let in", NOW - timedelta(seconds=5), 995.0, by="user:guard", shown=frozenset({"look.gate"}))
+REPLY = Authority(
+    "reply", "then.0", "Let in", NOW - timedelta(seconds=5), 995.0, by="user:guard", shown=frozenset({"look.gate"})
+)
 CALL = replace(REPLY, kind="call")
 LISTED = Authority("authorising", "then.0", "true", NOW, 1000.0, lists=(frozenset({"expected"}),))
 RULE = Authority("rule", "if", "true", NOW, 1000.0)

@@ -86,7 +86,9 @@ class DatabaseWalk:
     async def _wake(self, run_id: str) -> None:
         """Answers a question, brings an event or lets time pass, as the script has it."""
         house, script, step = self.house, self.script, self.step
-        asked = [row for row in await house.rows(workflow_approvals) if row["run_id"] == run_id and row["state"] == "open"]
+        asked = [
+            row for row in await house.rows(workflow_approvals) if row["run_id"] == run_id and row["state"] == "open"
+        ]
         if asked:
             replies = [one["reply"] for one in json.loads(asked[0]["replies"])]
             reply = script.choose(Says.PERSON, script.here, len(replies) + 1)

@@ -253,11 +253,15 @@ class Walk:
         provenance, labels = trigger_gives(use, self.registry, None)
         payload: dict[str, Any] = {name: (label.texts or (f"a {name}",))[0] for name, label in labels.items()}
         payload |= {"seconds": 1e9, "severity": "critical", **(cast(Any, use.settings.get("where")) or {})}
-        payload |= {key: value for key, value in use.settings.items() if isinstance(value, str) and key in ("source", "name")}
+        payload |= {
+            key: value for key, value in use.settings.items() if isinstance(value, str) and key in ("source", "name")
+        }
         types = use.settings.get("types")
         payload |= {"type": types[0]} if isinstance(types, tuple) else {}
         types_of = TRIGGERS[use.name].event_types(use.settings)
-        return Event("event-1", types_of[0], str(payload.get("source", "s")), provenance, NOW, "camera-1", payload=payload)
+        return Event(
+            "event-1", types_of[0], str(payload.get("source", "s")), provenance, NOW, "camera-1", payload=payload
+        )
 
     def _view(self, event: Event, position: Position, path: str) -> Any:
         self.here, self.asked = path, 0

@@ -14,7 +14,11 @@ TRIGGERS: tuple[dict[str, Any], ...] = (
     {"message": {}},
     {"button": {"name": "gate"}},
 )
-RULES: tuple[dict[str, Any], ...] = ({"time": {"from": "08:00", "to": "18:00"}}, {"site_mode": ["disarmed"]}, {"days": ["mon"]})
+RULES: tuple[dict[str, Any], ...] = (
+    {"time": {"from": "08:00", "to": "18:00"}},
+    {"site_mode": ["disarmed"]},
+    {"days": ["mon"]},
+)
 
 
 @dataclass

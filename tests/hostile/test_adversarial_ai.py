@@ -41,9 +41,7 @@ async def runs_of(document: Document) -> list[Trace]:
 
 def nobody_and_nothing(trace: Trace) -> bool:
     """Nobody answered, and no list held what was looked up."""
-    return all(
-        index == 0 for choice, index in trace.choices.items() if choice.says in (Says.PERSON, Says.IDENTITY)
-    )
+    return all(index == 0 for choice, index in trace.choices.items() if choice.says in (Says.PERSON, Says.IDENTITY))
 
 
 def authorising_choice(trace: Trace, moved: Moved) -> Choice | None:

@@ -21,7 +21,9 @@ EACH = 6
 
 def in_reach(files: list[CorpusFile]) -> list[CorpusFile]:
     """Files whose steps have code in the host, and which do not start by the clock, since these tests set it."""
-    return [file for file in files if len(file.text) < 6000 and IN_MEMORY.knows(file.document()) and not by_the_clock(file)]
+    return [
+        file for file in files if len(file.text) < 6000 and IN_MEMORY.knows(file.document()) and not by_the_clock(file)
+    ]
 
 
 def by_the_clock(file: CorpusFile) -> bool:
@@ -83,7 +85,9 @@ async def test_the_database_engine_makes_exactly_the_moves_that_explain_names(wa
 
 
 @pytest.mark.parametrize("walk", REFUSED, ids=named, indirect=True)
-async def test_with_the_validator_off_the_database_engine_moves_what_the_check_in_memory_lets_move(walk: DatabaseWalk) -> None:
+async def test_with_the_validator_off_the_database_engine_moves_what_the_check_in_memory_lets_move(
+    walk: DatabaseWalk,
+) -> None:
     for trace in await ways(walk.document):
         again = await walk.perform(walk.document, Choices(trace.choices))
         assert moves(again) == moves(trace)

@@ -60,7 +60,9 @@ class Explanation:
     def text(self) -> str:
         """All of it, for a terminal or a dialog."""
         moves = [
-            f"{move.action} {move.target}".strip() + ": " + ("; or ".join(move.authorised_by) or "nothing allows it, so it is refused")
+            f"{move.action} {move.target}".strip()
+            + ": "
+            + ("; or ".join(move.authorised_by) or "nothing allows it, so it is refused")
             for move in self.moves
         ]
         sections = (
@@ -150,9 +152,7 @@ def _consequence(step: Step, outcome: str, flow: Flow) -> str:
     lane = step.lane(outcome)
     if lane is None:
         return "ends this path"
-    moves = [
-        describe_move(use.action, target) for use in flow.moves_in(step, outcome) for target in _targets(use)
-    ]
+    moves = [describe_move(use.action, target) for use in flow.moves_in(step, outcome) for target in _targets(use)]
     if moves:
         return "may do: " + ", ".join(dict.fromkeys(moves))
     return "goes on with " + ", ".join(dict.fromkeys(inner.kind for inner in lane.steps)) + ", moves nothing"

@@ -51,7 +51,9 @@ def does_of(step: Step, registry: Registry) -> str:
         case "ai":
             question = settings.get("prompt", settings.get("goal", ""))
             decisions = plainly(settings.get("decision"))
-            return f"AI ({plainly(settings.get('mode'))}) decides {decisions or 'nothing'}: {plainly(question)}".rstrip(": ")
+            return f"AI ({plainly(settings.get('mode'))}) decides {decisions or 'nothing'}: {plainly(question)}".rstrip(
+                ": "
+            )
         case "call":
             return f"phones {plainly(settings.get('who', settings.get('to')))}"
         case "wait_for":
@@ -87,10 +89,18 @@ def sensor_of(use: TriggerUse, registry: Registry) -> str:
         if contracted is None or contracted.provenance is not Provenance.SENSOR:
             return ""
         names = [given.name for given in contracted.gives if given.authorises]
-        return f"{', '.join(names)} of {contracted.type} is what a sensor read: not AI, and it can misread." if names else ""
+        return (
+            f"{', '.join(names)} of {contracted.type} is what a sensor read: not AI, and it can misread."
+            if names
+            else ""
+        )
     if use.name == "alert":
         source = use.settings.get("source")
-        return f"Alerts of {plainly(source)} count as not AI." if alert_source(source, registry) is not Provenance.AI else ""
+        return (
+            f"Alerts of {plainly(source)} count as not AI."
+            if alert_source(source, registry) is not Provenance.AI
+            else ""
+        )
     spec = registry.triggers.get(use.name)
     if spec is None or spec.provenance is not Provenance.SENSOR:
         return ""

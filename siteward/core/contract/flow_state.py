@@ -139,7 +139,9 @@ class Point:
 @lru_cache(maxsize=256)
 def _parts_of(shown: frozenset[str]) -> frozenset[str]:
     """The names shown and every name that they lie within."""
-    return frozenset(".".join(parts[:end]) for parts in (name.split(".") for name in shown) for end in range(1, len(parts) + 1))
+    return frozenset(
+        ".".join(parts[:end]) for parts in (name.split(".") for name in shown) for end in range(1, len(parts) + 1)
+    )
 
 
 def _unseen(grant: Grant, heads: set[str]) -> Grant:

@@ -69,7 +69,9 @@ def _source(
 
 def _as_the_source_says(gives: Iterable[Given]) -> tuple[Given, ...]:
     """The values of a trigger whose use fixes the source: each is as good as that source, where nothing better or worse is known of it."""
-    return tuple(replace(given, provenance=Provenance.LITERAL) if given.provenance is Provenance.AI else given for given in gives)
+    return tuple(
+        replace(given, provenance=Provenance.LITERAL) if given.provenance is Provenance.AI else given for given in gives
+    )
 
 
 def alert_source(source: Value, registry: Registry) -> Provenance:

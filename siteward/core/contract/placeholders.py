@@ -72,7 +72,9 @@ def _reference(text: str, at: int) -> tuple[Reference, int]:
         raise BadPlaceholder("this { is never closed; write {{ for a brace", at)
     name = text[at + 1 : end]
     if not _NAME.fullmatch(name):
-        raise BadPlaceholder(f"{{{name}}} is not a placeholder; write {{name}} or {{step_id.name}}, or {{{{ for a brace", at)
+        raise BadPlaceholder(
+            f"{{{name}}} is not a placeholder; write {{name}} or {{step_id.name}}, or {{{{ for a brace", at
+        )
     return Reference(name, at), end + 1
 
 

@@ -15,7 +15,9 @@ from .safety_guards import Judgement, judge, target_texts
 from .safety_words import sentence
 
 
-def check(document: Document, registry: Registry, site: SiteView | None = None, *, flow: Flow | None = None) -> list[Problem]:
+def check(
+    document: Document, registry: Registry, site: SiteView | None = None, *, flow: Flow | None = None
+) -> list[Problem]:
     """Every safety problem of a document, each once. `flow` spares a second analysis where the caller has one."""
     flow = flow if flow is not None else analyse(document, registry, site)
     found: dict[tuple[str, Path], Problem] = {}

@@ -47,7 +47,9 @@ def sentence(code: str, use: MoveUse, target: str, unseen: Sequence[str] = ()) -
         case "safety.default_moves":
             return f"The default lane {move}, and a default is what happens when nobody answers. Choose another default or none."
         case "safety.unconfirmed_call":
-            return f"This {move} on what a model heard in a call. Write `confirm: digit` or `confirm: spoken` in the call."
+            return (
+                f"This {move} on what a model heard in a call. Write `confirm: digit` or `confirm: spoken` in the call."
+            )
         case "safety.always_unguarded":
             return f"`always` runs after every path, and this {move}. Give it a guard of its own inside `always`: an If or an Ask a person."
         case "safety.list_not_allowed":

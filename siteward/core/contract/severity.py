@@ -15,7 +15,9 @@ CAP: Final = "medium"
 UNCAPPED: Final = ("low", "medium")
 
 
-def check(document: Document, registry: Registry, site: SiteView | None = None, *, flow: Flow | None = None) -> list[Problem]:
+def check(
+    document: Document, registry: Registry, site: SiteView | None = None, *, flow: Flow | None = None
+) -> list[Problem]:
     """Alerts above medium that AI leads to: a warning for high, an error for critical or for a severity that AI fills."""
     flow = flow if flow is not None else analyse(document, registry, site)
     found: dict[Path, Problem] = {}

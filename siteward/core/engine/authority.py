@@ -68,27 +68,33 @@ def check_move(
     if action.moves is Moves.NO:
         return Allowed(None)
     if trail.unanswered:
-        return Refused("safety.no_answer_moves", f"{action.name} was not done: nobody answered, or an answer was not confirmed.")
+        return Refused(
+            "safety.no_answer_moves", f"{action.name} was not done: nobody answered, or an answer was not confirmed."
+        )
     ai = trail.ai_before or event.provenance is Provenance.AI
     standing = [authority for authority, overruled in trail.authorities if _stands(authority, overruled, ai, event)]
     if not standing:
         return _unguarded(action, ai)
     listed = [authority for authority in standing if _list_accepted(authority, ai, allowed_lists)]
     if not listed:
-        return Refused("safety.list_not_allowed", f"{action.name} was not done: the site accepts no list on this path for this target.")
+        return Refused(
+            "safety.list_not_allowed",
+            f"{action.name} was not done: the site accepts no list on this path for this target.",
+        )
     unseen = _ai_names(arguments)
     covering = [authority for authority in listed if unseen is not None and _covers(authority, unseen)]
     if not covering:
-        return Refused("safety.ai_argument", f"{action.name} was not done: {_whose(arguments)} came from AI and nobody was shown it.")
+        return Refused(
+            "safety.ai_argument",
+            f"{action.name} was not done: {_whose(arguments)} came from AI and nobody was shown it.",
+        )
     fresh = [authority for authority in covering if _age(authority, event, now, boot) <= fresh_for]
     if not fresh:
         return Expired(f"{action.name} was not done: what allowed it is older than {fresh_for.total_seconds():g} s.")
     return Allowed(fresh[-1])
 
 
-def time_left(
-    authority: Authority, event: Event, now: datetime, boot: float | None, fresh_for: timedelta
-) -> timedelta:
+def time_left(authority: Authority, event: Event, now: datetime, boot: float | None, fresh_for: timedelta) -> timedelta:
     """For how long an authority still allows a move: what is sent by a slow way is checked against it last of all."""
     return fresh_for - _age(authority, event, now, boot)
 

@@ -26,7 +26,9 @@ class TriggerBroken(SitewardError):
     code = "trigger.broken"
 
     def __init__(self, name: str, error: Exception) -> None:
-        super().__init__(f"The trigger {name} broke ({type(error).__name__}): see the log, and report it to who made it.")
+        super().__init__(
+            f"The trigger {name} broke ({type(error).__name__}): see the log, and report it to who made it."
+        )
 
 
 @dataclass(frozen=True, slots=True)
