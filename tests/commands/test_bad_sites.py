@@ -150,7 +150,9 @@ def test_a_model_that_cannot_be_opened_never_ends_the_host(site: Path, model: st
     change(site, EYES, f"eyes: {model}")
     said = on(site, "models", "list", "--json")
     assert said.code == DONE
-    assert says in said.json["models"][0]["state"]
+    (model_row,) = said.json["models"]
+    assert says in model_row["state"]
+    assert (model_row["images"], model_row["vocabulary"]) == (False, "")
 
 
 def test_a_model_file_that_is_missing_or_damaged_is_named(site: Path) -> None:

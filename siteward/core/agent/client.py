@@ -47,7 +47,6 @@ class Capabilities:
     images: bool = False
     tools: bool = False
     schema: bool = False
-    log_probabilities: bool = False
     deterministic: bool = False
     vocabulary: Mapping[str, tuple[str, ...] | str] | None = None
     context_tokens: int = 4096

@@ -66,13 +66,6 @@ class Tool:
         if self.parameters.get("type") != "object":
             raise ValueError(f"The parameters of {self.name!r} are a JSON schema of type object.")
 
-    def definition(self) -> dict[str, Any]:
-        """The tool as a chat runtime wants it."""
-        return {
-            "type": "function",
-            "function": {"name": self.name, "description": self.description, "parameters": dict(self.parameters)},
-        }
-
 
 def effective_mode(*modes: ToolMode | str | None) -> ToolMode:
     """The strictest of the modes (site, step, tool). None says nothing; a word that is no mode is unavailable, never loose."""

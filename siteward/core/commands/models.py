@@ -24,6 +24,7 @@ from siteward.core.commands.output import (
 )
 from siteward.core.evaluation.command import cli_eval
 from siteward.core.host import open_host
+from siteward.core.models import OpenModels
 from siteward.core.site_folder import MODELS
 
 
@@ -48,17 +49,21 @@ def models_list_command(context: click.Context, as_json: bool) -> None:
 
 async def _models(folder: Path) -> list[dict[str, Any]]:
     async with open_host(folder) as host:
-        eyes = host.models.vision
-        return [
-            {
-                "name": name,
-                "kind": model.kind,
-                "state": host.models.problems.get(name, "ready"),
-                "images": eyes is not None and host.models.digests.get(name) == eyes.capabilities.digest,
-                "vocabulary": ", ".join(sorted(host.models.vocabulary or ())) or "anything",
-            }
-            for name, model in host.site.configuration.models.items()
-        ]
+        return [_row(host.models, name, model.kind) for name, model in host.site.configuration.models.items()]
+
+
+def _row(models: OpenModels, name: str, kind: str) -> dict[str, Any]:
+    """A model for a person; what a model that is not there would see and fill is not said."""
+    problem, eyes = models.problems.get(name), models.vision
+    sees = eyes is not None and models.digests.get(name) == eyes.capabilities.digest
+    fills = ", ".join(sorted(models.vocabulary or ())) if sees else ""
+    return {
+        "name": name,
+        "kind": kind,
+        "state": problem or "ready",
+        "images": sees,
+        "vocabulary": "" if problem else fills or "anything",
+    }
 
 
 @click.command("add")

@@ -75,9 +75,7 @@ async def run_eval(
     repeats: int = 1,
     *,
     tables: Tables | None = None,
-    seed: int = 0,
     clock: Callable[[], float] = time.monotonic,
-    progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
     """Ask the model about every case, `repeats` times with other seeds. One at a time: a local model serves one, and times are honest.
     Raises `ConfigurationInvalid` where a picture cannot be read; what the model does wrong is a result."""
@@ -87,12 +85,8 @@ async def run_eval(
     results: list[CaseResult] = []
     for case in cases.cases:
         image = await asyncio.to_thread(picture_of, case)
-        answers = [
-            await _answer(cases, case, client, image, tables, _seed(seed, case, n), clock) for n in range(repeats)
-        ]
+        answers = [await _answer(cases, case, client, image, tables, _seed(case, n), clock) for n in range(repeats)]
         results.append(CaseResult(case, tuple(answers)))
-        if progress is not None:
-            progress(len(results))
     return Evaluation(cases, model.model, model.digest, repeats, tuple(results))
 
 
@@ -151,5 +145,5 @@ def group(results: Sequence[CaseResult], *, held_out: bool | None) -> tuple[Case
     return tuple(one for one in results if held_out is None or one.case.held_out is held_out)
 
 
-def _seed(seed: int, case: Case, repeat: int) -> int:
-    return int(hashlib.sha256(f"{seed} {case.id} {repeat}".encode()).hexdigest()[:12], 16)
+def _seed(case: Case, repeat: int) -> int:
+    return int(hashlib.sha256(f"{case.id} {repeat}".encode()).hexdigest()[:12], 16)

@@ -28,27 +28,26 @@ def common_values(event: Event) -> dict[str, Any]:
     return values
 
 
-def event_trigger(name: str, gives: tuple[str, ...] = (), *tests: Test, type: str | None = None) -> Trigger:
-    """A trigger for events of one type (its own name, where none is said). It gives the payload's fields named in `gives`; what a
-    payload lacks is not given. All `tests` of settings against event must hold."""
-    types = (type or name,)
+def event_trigger(name: str, gives: tuple[str, ...] = (), *tests: Test) -> Trigger:
+    """A trigger for events of the type that it is named after. It gives the payload's fields named in `gives`; what a payload lacks is
+    not given. All `tests` of settings against event must hold."""
 
     def values(event: Event) -> Mapping[str, Any]:
         payload = {field: event.payload[field] for field in gives if event.payload.get(field) is not None}
         return payload | common_values(event)
 
     def matches(settings: Mapping[str, Any], event: Event) -> bool:
-        return event.type in types and all(test(settings, event) for test in tests)
+        return event.type == name and all(test(settings, event) for test in tests)
 
-    return Trigger(name, event_types=lambda settings: types, matches=matches, values=values)
+    return Trigger(name, event_types=lambda settings: (name,), matches=matches, values=values)
 
 
-def equals(setting: str, field: str | None = None) -> Test:
-    """The payload's field is what the setting says; a setting that was left out asks nothing."""
+def equals(setting: str) -> Test:
+    """The payload's field of the setting's name is what the setting says; a setting that was left out asks nothing."""
 
     def test(settings: Mapping[str, Any], event: Event) -> bool:
         wanted = settings.get(setting)
-        return wanted is None or same(wanted, event.payload.get(field or setting))
+        return wanted is None or same(wanted, event.payload.get(setting))
 
     return test
 

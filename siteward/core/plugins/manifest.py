@@ -33,19 +33,16 @@ _NAMED_AFTER_DOMAIN: Final = ("triggers", "conditions", "actions", "step_kinds",
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A checked manifest. `data` is the whole file as plain data, for `registry_from_manifests`."""
+    """A checked manifest: what loading asks of it. `data` is the whole file as plain data, for `registry_from_manifests`."""
 
     domain: str
     name: str
     version: str
     siteward: str
-    description: str
     requirements: tuple[str, ...]
     dependencies: tuple[str, ...]
     after_dependencies: tuple[str, ...]
     config_flow: bool
-    scopes: tuple[str, ...]
-    egress: tuple[str, ...]
     data: Mapping[str, Any]
 
     def provided(self, kind: str) -> tuple[Mapping[str, Any], ...]:
@@ -105,13 +102,10 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
         name=data["name"],
         version=data["version"],
         siteward=data.get("siteward", ""),
-        description=data.get("description", ""),
         requirements=tuple(data.get("requirements", ())),
         dependencies=tuple(data.get("dependencies", ())),
         after_dependencies=tuple(data.get("after_dependencies", ())),
         config_flow=data.get("config_flow", False),
-        scopes=tuple(data.get("scopes", ())),
-        egress=tuple(data.get("egress", ())),
         data=data,
     )
 
