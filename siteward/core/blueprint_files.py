@@ -10,15 +10,17 @@ from siteward.core.contract import validate
 from siteward.core.contract.blueprint_head import parse_version
 from siteward.core.contract.blueprint_instance import Checked, Find, check_file
 from siteward.core.contract.places import BLUEPRINT_BYTES
-from siteward.core.contract.registry import Registry
+from siteward.core.contract.registry import Registry, SiteView
 from siteward.core.site_folder import BLUEPRINTS
 
 
-def check(file: str, given: bytes, registry: Registry, *, fragment: bool = False) -> Checked:
-    """Judge a workflow file, a blueprint (with its defaults) or a workflow made from one."""
+def check(
+    file: str, given: bytes, registry: Registry, *, site: SiteView | None = None, fragment: bool = False
+) -> Checked:
+    """Judge a workflow file, a blueprint (with its defaults) or a workflow made from one; on a site, where one is given."""
     return check_file(
         given,
-        lambda text: validate(text, registry, fragment=fragment),
+        lambda text: validate(text, registry, site, fragment=fragment),
         found_beside(Path(file)),
         version=parse_version(__version__),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import CORPUS, COULD_NOT, DONE, REFUSED, ROOT, siteward
+from .running import CORPUS, COULD_NOT, DONE, REFUSED, ROOT, on, siteward
 
 GOOD = CORPUS / "accepted" / "003-gate-concierge.yaml"
 BAD = CORPUS / "refused" / "001-decision-opens.yaml"
@@ -108,3 +108,42 @@ def test_explain_of_a_refused_file_says_that_it_is_refused() -> None:
     assert said.code == REFUSED
     assert "nothing allows it, so it is refused" in said.out
     assert "`siteward validate` lists them" in said.err
+
+
+def test_a_file_is_judged_with_the_integrations_and_gates_of_the_named_site(site: Path, tmp_path: Path) -> None:
+    own = site / "custom_integrations" / "doorlight"
+    own.mkdir(parents=True)
+    (own / "manifest.yaml").write_text(MANIFEST)
+    (own / "__init__.py").write_text(CODE)
+    file = tmp_path / "flash.yaml"
+    file.write_text("name: Flash\nwhen: { button: { name: bell } }\nthen: [ doorlight.flash: {} ]\n")
+    assert "Nobody provides the step `doorlight.flash`" in siteward("validate", file).out
+    said = on(site, "validate", file)
+    assert (said.code, said.out.strip().splitlines()[-1]) == (DONE, f"{file} is a good workflow.")
+    assert "doorlight.flash" in on(site, "explain", file).out
+    file.write_text("name: Open\nwhen: { button: { name: bell } }\nthen: [ gate.open: { gate: back_gate } ]\n")
+    said = on(site, "validate", file)
+    assert said.code == REFUSED
+    assert "back_gate" in said.out
+
+
+MANIFEST = """
+domain: doorlight
+name: Door light
+version: 0.1.0
+description: Switches the light at the door.
+iot_class: local_push
+provides:
+  actions:
+    - { name: doorlight.flash, description: Flash the light., repeat: rerun, moves: no }
+"""
+CODE = """
+from siteward.sdk import Action, Moves, Repeat, hookimpl
+
+async def flash(call, host):
+    return {}
+
+@hookimpl
+def siteward_actions():
+    return [Action("doorlight.flash", Repeat.RERUN, Moves.NO, perform=flash)]
+"""

@@ -1,7 +1,9 @@
-"""Commands on workflow files: validate and explain. They need no site."""
+"""Commands on workflow files: validate and explain. They need no site; where one is named, a file is judged as that site would: with its
+integrations, cameras, gates and people."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,11 +11,22 @@ import click
 from rich.markup import escape
 
 from siteward.core.blueprint_files import check
-from siteward.core.commands.output import Exit, err, out, print_json, stop
+from siteward.core.commands.output import (
+    Exit,
+    err,
+    errors_end_the_command,
+    existing_site,
+    named_site,
+    out,
+    print_json,
+    stop,
+)
 from siteward.core.contract import Explanation, Report, Severity, explain
 from siteward.core.contract.blueprint_instance import FileKind
+from siteward.core.contract.registry import Registry, SiteView
 from siteward.sdk.workflows import default_registry
 
+Against = tuple[Registry, SiteView | None]
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
@@ -40,22 +53,41 @@ def _print_problems(file: str, report: Report) -> None:
             out.print(f"    [dim]can be mended:[/] {escape(fix.title)}")
 
 
-def _explain(report: Report) -> Explanation | None:
-    return explain(report.document, default_registry()) if report.document is not None else None
+def _explain(report: Report, against: Against) -> Explanation | None:
+    return explain(report.document, *against) if report.document is not None else None
+
+
+def _against(context: click.Context, as_json: bool) -> Against:
+    """The vocabulary of the named site and its things; what is shipped, where no site is named."""
+    if named_site(context) is None:
+        return default_registry(), None
+    folder = existing_site(context, as_json=as_json)
+    with errors_end_the_command(as_json):
+        return asyncio.run(_of_site(folder))
+
+
+async def _of_site(folder: Path) -> Against:
+    from siteward.core.host import open_host  # a database and every integration: only where a site is asked
+
+    async with open_host(folder) as host:
+        return host.registry, host.services.view(None)
 
 
 @click.command("validate")
 @click.argument("file")
 @click.option("--fragment", is_flag=True, help="The file is a fragment that begins at `then:`.")
 @click.option("--json", "as_json", is_flag=True, help="Print problems, needs and summary as JSON.")
-def validate_command(file: str, fragment: bool, as_json: bool) -> None:
+@click.pass_context
+def validate_command(context: click.Context, file: str, fragment: bool, as_json: bool) -> None:
     """Check a workflow FILE: what is wrong, where, and what to write instead. A blueprint is checked with its defaults.
+    With --config, as that site would: with its integrations, cameras, gates and people.
 
     Exit code 0: nothing is an error. 1: something is. 2: the file cannot be opened.
     """
-    checked = check(file, _read(file, as_json), default_registry(), fragment=fragment)
+    given, against = _read(file, as_json), _against(context, as_json)
+    checked = check(file, given, against[0], site=against[1], fragment=fragment)
     report = checked.report
-    explanation = _explain(report)
+    explanation = _explain(report, against)
     if as_json:
         print_json(
             {
@@ -83,10 +115,12 @@ def validate_command(file: str, fragment: bool, as_json: bool) -> None:
 @click.argument("file")
 @click.option("--fragment", is_flag=True, help="The file is a fragment that begins at `then:`.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-def explain_command(file: str, fragment: bool, as_json: bool) -> None:
+@click.pass_context
+def explain_command(context: click.Context, file: str, fragment: bool, as_json: bool) -> None:
     """Say in plain words what a workflow FILE would do: what starts it, what it may move, and who decides."""
-    report = check(file, _read(file, as_json), default_registry(), fragment=fragment).report
-    explanation = _explain(report)
+    given, against = _read(file, as_json), _against(context, as_json)
+    report = check(file, given, against[0], site=against[1], fragment=fragment).report
+    explanation = _explain(report, against)
     if explanation is None:
         if as_json:
             print_json({"ok": False, "problems": [problem.as_dict() for problem in report.problems]})

@@ -69,11 +69,16 @@ def errors_end_the_command(as_json: bool = False) -> Iterator[None]:
         stop(error.sentence, Exit.COULD_NOT, as_json=as_json, problem=error.code, where=error.where)
 
 
+def named_site(context: click.Context) -> Path | None:
+    """The site's folder where a person named one: `--config`, or `SITEWARD_CONFIG`."""
+    given = context.find_root().params.get("config") or os.environ.get("SITEWARD_CONFIG")
+    return Path(given) if given else None
+
+
 def site_folder(context: click.Context) -> Path:
     """The site's folder: `--config`, `SITEWARD_CONFIG`, this folder, or the demo's folder in it."""
-    given = context.find_root().params.get("config") or os.environ.get("SITEWARD_CONFIG")
-    if given:
-        return Path(given)
+    if (named := named_site(context)) is not None:
+        return named
     here = Path.cwd()
     if (here / CONFIGURATION).is_file():
         return here
