@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -160,6 +161,11 @@ BAD: dict[str, tuple[Found, LoadState, str]] = {
 }  # fmt: skip
 
 
+WHAT_TO_DO = re.compile(
+    r"\b([Ii]nstall|get another version|write|give|rename|Take it out|enable one|see there|break the circle|Did you mean|Check)\b"
+)
+
+
 @pytest.mark.parametrize("case", BAD, ids=str)
 async def test_a_bad_integration_is_left_out_with_its_reason_and_the_others_load(case: str) -> None:
     bad, state, says = BAD[case]
@@ -167,6 +173,7 @@ async def test_a_bad_integration_is_left_out_with_its_reason_and_the_others_load
     record = next(one for one in loaded.records if one.source is Source.PACKAGE and one.domain == bad.domain)
     assert record.state is state
     assert says in record.sentence
+    assert WHAT_TO_DO.search(record.sentence), record.sentence
     assert record_of(loaded, "last").state is LoadState.LOADED
     assert {"last.act", "log", "gate.open"} <= loaded.actions.keys()
     assert "bad.act" not in loaded.actions

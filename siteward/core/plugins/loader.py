@@ -25,7 +25,7 @@ from .guard import Hung, Raised, Worked, attempt, attempt_in_thread
 from .manifest import Manifest, read_manifest
 from .order import in_order
 from .registered import Registered, differences, register
-from .registry import Integration, Loaded, LoadRecord, LoadState, assemble
+from .registry import FAULT, Integration, Loaded, LoadRecord, LoadState, assemble
 from .requirements import missing_requirements
 
 LOAD_SECONDS: Final = 20.0
@@ -97,7 +97,9 @@ class Loading:
             case Worked(value=registered):
                 self._admit(candidate, registered)
             case Hung(seconds=seconds):
-                sentence = f"{candidate.manifest.name} did not load within {seconds:g} seconds and was left out."
+                sentence = (
+                    f"{candidate.manifest.name} did not load within {seconds:g} seconds and was left out. {FAULT}"
+                )
                 self._note(candidate.found, LoadState.FAILED, sentence)
             case Raised() as failure:
                 self._note_raised(candidate, failure)
@@ -131,13 +133,18 @@ class Loading:
         except SitewardError as error:
             self._note(found, LoadState.FAILED, error.sentence, where=error.where)
         except OSError as error:
-            self._note(found, LoadState.FAILED, f"{found.where} cannot be read: {error.strerror}.", where=found.where)
+            self._note(
+                found,
+                LoadState.FAILED,
+                f"{found.where} cannot be read: {error.strerror}. Check that the host may read it.",
+                where=found.where,
+            )
         return None
 
     def _may_run(self, candidate: Candidate) -> bool:
         manifest, found = candidate.manifest, candidate.found
         if not SpecifierSet(manifest.siteward).contains(siteward.__version__, prereleases=True):
-            sentence = f"{manifest.name} {manifest.version} works with Siteward {manifest.siteward}; this is {siteward.__version__}."
+            sentence = f"{manifest.name} {manifest.version} works with Siteward {manifest.siteward}; this is {siteward.__version__}. Install a version of it that fits."
             self._note(found, LoadState.FAILED, sentence)
             return False
         if self._configured is not None and manifest.config_flow and manifest.domain not in self._configured:
@@ -162,9 +169,7 @@ class Loading:
             self._note(candidate.found, LoadState.FAILED, conflict.sentence)
             return
         if found := differences(manifest, registered, together.registry.actions):
-            sentence = (
-                f"{manifest.name} registers something else than {candidate.found.where} declares: {'; '.join(found)}."
-            )
+            sentence = f"{manifest.name} registers something else than {candidate.found.where} declares: {'; '.join(found)}. {FAULT}"
             self._note(candidate.found, LoadState.FAILED, sentence, where=candidate.found.where)
             return
         self._integrations[manifest.domain] = integration
@@ -192,13 +197,11 @@ class Loading:
                 state = LoadState.NEEDS_ATTENTION
                 sentence = f"{name} cannot be imported: {failure.error}. Install what is missing."
             case pluggy.PluginValidationError():
-                sentence = (
-                    f"{name} has a hook that this host does not know, or one with other arguments: {failure.error}"
-                )
+                sentence = f"{name} has a hook that this host does not know, or one with other arguments: {failure.error}. {FAULT}"
             case SitewardError(sentence=said):
                 sentence = said
             case _:
-                sentence = f"{name} failed while it was loaded: {failure.last_line}"
+                sentence = f"{name} failed while it was loaded: {failure.last_line}. {FAULT}"
         self._note(candidate.found, state, sentence, last_line=failure.last_line, where=failure.where)
 
     def _note(

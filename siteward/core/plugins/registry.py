@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from siteward.core.contract.manifest_data import registry_from_manifests
 from siteward.core.contract.registry import ActionSpec, Registry
@@ -27,6 +27,10 @@ from .objects import (
     Trigger,
 )
 from .registered import Registered
+
+
+FAULT: Final = "This is a fault in the integration: get another version of it, or take it out."
+"""The end of each sentence on something that only the author of an integration can mend."""
 
 
 class LoadState(StrEnum):

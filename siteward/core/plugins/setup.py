@@ -15,7 +15,7 @@ from .entry import Entry
 from .guard import Hung, Raised, Worked, attempt, attempt_async
 from .loader import without
 from .objects import Host
-from .registry import Integration, Loaded, LoadRecord, LoadState
+from .registry import FAULT, Integration, Loaded, LoadRecord, LoadState
 
 SETUP_SECONDS: Final = 30.0
 UNLOAD_SECONDS: Final = 10.0
@@ -111,7 +111,7 @@ def _check_settings(integration: Integration, entry: Entry) -> str | None:
             problems = (f"{'.'.join(map(str, one.path)) or entry.domain}: {one.msg}" for one in error.errors)
             return f"The settings of {integration.manifest.name} are wrong: {'; '.join(problems)}."
         case Raised() as failure:
-            return f"The settings of {integration.manifest.name} cannot be checked: {failure.last_line}"
+            return f"The settings of {integration.manifest.name} cannot be checked: {failure.last_line}. {FAULT}"
 
 
 def _failed(integration: Integration, failure: Raised) -> LoadRecord:
@@ -120,7 +120,7 @@ def _failed(integration: Integration, failure: Raised) -> LoadRecord:
             return _record(integration, LoadState.NEEDS_ATTENTION, failure.error.sentence, failure)
         case SitewardError():
             return _record(integration, LoadState.FAILED, failure.error.sentence, failure)
-    sentence = f"{integration.manifest.name} failed while it was set up: {failure.last_line}"
+    sentence = f"{integration.manifest.name} failed while it was set up: {failure.last_line}. {FAULT}"
     return _record(integration, LoadState.FAILED, sentence, failure)
 
 

