@@ -2,72 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-import voluptuous as vol
 
 from siteward.core.contract.registry import Moves, Repeat
-from siteward.core.errors import ActionFailed, AuthFailed, NotReady
+from siteward.core.errors import ActionFailed
 from siteward.core.plugins import discovery, loader
 from siteward.core.plugins.discovery import Found, Source, find_custom, find_packages, find_shipped
-from siteward.core.plugins.entry import Entry
 from siteward.core.plugins.hookspecs import hookimpl
-from siteward.core.plugins.loader import load
 from siteward.core.plugins.manifest import read_manifest
 from siteward.core.plugins.objects import Action, ActionCall, GateSettings, Host
-from siteward.core.plugins.registry import Loaded, LoadRecord, LoadState
+from siteward.core.plugins.registry import LoadState
 from siteward.core.plugins.requirements import missing_requirements
-from siteward.core.plugins.setup import SetUp
 from tests.integrations.world import HostInMemory, a_call
 
-GOOD = "domain: {0}\nname: {0}\nversion: 1.0.0\n"
-ACTS = GOOD + "provides:\n  actions:\n    - {{ name: {0}.act, repeat: once, moves: 'no' }}\n"
-
-
-async def act(call: ActionCall, host: Host) -> Mapping[str, Any]:
-    return {}
-
-
-def acting(domain: str, repeat: Repeat = Repeat.ONCE, moves: Moves = Moves.NO) -> Callable[[], list[Action]]:
-    @hookimpl
-    def siteward_actions() -> list[Action]:
-        return [Action(f"{domain}.act", repeat, moves, perform=act)]
-
-    return siteward_actions
-
-
-def module_with(**hooks: Any) -> ModuleType:
-    module = ModuleType("integration")
-    for name, hook in hooks.items():
-        setattr(module, name, hook)
-    return module
-
-
-def found(domain: str, text: str, load_module: Callable[[], ModuleType], source: Source = Source.PACKAGE) -> Found:
-    return Found(domain, source, f"{domain}/manifest.yaml", text.format(domain).encode, load_module)
-
-
-def good(domain: str, **hooks: Any) -> Found:
-    return found(domain, ACTS, lambda: module_with(siteward_actions=acting(domain), **hooks))
-
-
-async def loaded_with(*places: Found, configured: tuple[str, ...] = (), seconds: float = 20) -> Loaded:
-    return await load(places, {domain: {} for domain in configured}, seconds=seconds)
-
-
-def record_of(loaded: Loaded, domain: str) -> LoadRecord:
-    record = loaded.record(domain)
-    assert record is not None
-    return record
+from .made import ACTS, GOOD, act, acting, found, good, loaded_with, module_with, record_of
 
 
 def raises(error: BaseException) -> Callable[[], ModuleType]:
@@ -349,158 +306,6 @@ def test_an_extra_is_met_when_everything_that_it_names_is() -> None:
 
 
 # Setting up and letting go
-
-
-async def started(
-    *places: Found, settings: Mapping[str, Mapping[str, Any]] | None = None, seconds: float = 5
-) -> tuple[SetUp, Loaded]:
-    setup = SetUp(HostInMemory())
-    return setup, await setup.start(await loaded_with(*places), settings or {}, seconds=seconds)
-
-
-def setting_up(body: Callable[[Entry], Awaitable[None]]) -> Any:
-    @hookimpl
-    async def siteward_setup(site: Host, entry: Entry) -> None:
-        await body(entry)
-
-    return siteward_setup
-
-
-async def test_a_set_up_that_raises_takes_its_own_actions_away_and_no_others() -> None:
-    async def refuse(entry: Entry) -> None:
-        raise RuntimeError("no such port")
-
-    async def work(entry: Entry) -> None:
-        entry.player = None
-
-    places = (good("bad", siteward_setup=setting_up(refuse)), good("last", siteward_setup=setting_up(work)))
-    setup, loaded = await started(*places)
-    assert record_of(loaded, "bad").state is LoadState.FAILED
-    assert "bad failed while it was set up: RuntimeError: no such port" in record_of(loaded, "bad").sentence
-    assert loaded.actions.keys() == loaded.registry.actions.keys() == {"last.act"}
-    assert setup.entry("last") is not None and setup.entry("bad") is None
-    await setup.stop()
-
-
-@pytest.mark.parametrize("error", [NotReady("The broker is off."), AuthFailed("The password is wrong.")])
-async def test_a_set_up_that_somebody_can_put_right_needs_attention(error: Exception) -> None:
-    async def refuse(entry: Entry) -> None:
-        raise error
-
-    _, loaded = await started(good("bad", siteward_setup=setting_up(refuse)))
-    assert record_of(loaded, "bad").state is LoadState.NEEDS_ATTENTION
-    assert record_of(loaded, "bad").sentence == str(error)
-
-
-async def test_a_set_up_that_hangs_holds_up_nobody() -> None:
-    async def hang(entry: Entry) -> None:
-        await asyncio.Event().wait()
-
-    _, loaded = await started(good("bad", siteward_setup=setting_up(hang)), good("last"), seconds=0.02)
-    assert record_of(loaded, "bad").state is LoadState.NEEDS_ATTENTION
-    assert "bad was not set up within 0.02 seconds" in record_of(loaded, "bad").sentence
-    assert loaded.actions.keys() == {"last.act"}
-
-
-async def test_a_set_up_that_is_cut_short_lets_go_of_what_it_took() -> None:
-    ended: list[str] = []
-    begun = asyncio.Event()
-
-    async def hang(entry: Entry) -> None:
-        entry.exits.callback(ended.append, entry.domain)
-        begun.set()
-        await asyncio.Event().wait()
-
-    setup = SetUp(HostInMemory())
-    task = asyncio.create_task(setup.start(await loaded_with(good("one", siteward_setup=setting_up(hang))), {}))
-    await begun.wait()
-    task.cancel()
-    await asyncio.wait([task])
-    assert task.cancelled()
-    assert ended == ["one"]
-
-
-async def test_what_depends_on_a_failed_one_goes_with_it() -> None:
-    async def refuse(entry: Entry) -> None:
-        raise RuntimeError("no such port")
-
-    needs = found("needs", ACTS + "dependencies: [bad]\n", lambda: module_with(siteward_actions=acting("needs")))
-    _, loaded = await started(good("bad", siteward_setup=setting_up(refuse)), needs)
-    assert record_of(loaded, "needs").state is LoadState.NEEDS_ATTENTION
-    assert loaded.actions == {}
-
-
-async def test_settings_are_checked_by_the_integrations_own_schema() -> None:
-    seen: list[Mapping[str, Any]] = []
-
-    async def keep(entry: Entry) -> None:
-        seen.append(entry.settings)
-
-    schema = hookimpl(lambda: vol.Schema({vol.Required("port"): int, vol.Optional("host", default="here"): str}))
-    place = good("one", siteward_setup=setting_up(keep), siteward_config_schema=schema)
-    setup, loaded = await started(place, settings={"one": {"port": 1}})
-    assert seen == [{"port": 1, "host": "here"}]
-    await setup.stop()
-    _, loaded = await started(place, settings={"one": {"port": "x"}})
-    assert record_of(loaded, "one").state is LoadState.NEEDS_ATTENTION
-    assert record_of(loaded, "one").sentence == "The settings of one are wrong: port: expected int."
-
-
-async def test_unloading_ends_what_was_started_the_last_first() -> None:
-    ended: list[str] = []
-
-    async def run(name: str) -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.append(name)
-
-    def running(domain: str) -> Found:
-        async def start(entry: Entry) -> None:
-            entry.task(run(domain), "run")
-            await asyncio.sleep(0)
-
-        @hookimpl
-        async def siteward_unload(site: Host, entry: Entry) -> None:
-            ended.append(f"unload {domain}")
-
-        return good(domain, siteward_setup=setting_up(start), siteward_unload=siteward_unload)
-
-    setup, _ = await started(running("one"), running("two"))
-    assert [entry.domain for entry in setup.entries] == ["one", "two"]
-    await setup.stop()
-    assert ended == ["unload two", "two", "unload one", "one"]
-    assert setup.entries == ()
-
-
-async def test_an_unload_that_raises_keeps_none_of_the_others(caplog: pytest.LogCaptureFixture) -> None:
-    ended: list[str] = []
-
-    async def nothing(entry: Entry) -> None:
-        entry.exits.callback(ended.append, entry.domain)
-
-    @hookimpl
-    async def siteward_unload(site: Host, entry: Entry) -> None:
-        raise RuntimeError("stuck")
-
-    last = good("last", siteward_setup=setting_up(nothing), siteward_unload=siteward_unload)
-    setup, _ = await started(good("first", siteward_setup=setting_up(nothing)), last)
-    await setup.stop()
-    assert ended == ["last", "first"]
-    assert "last failed to unload: stuck" in caplog.text
-
-
-async def test_a_background_task_that_fails_is_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    async def fail() -> None:
-        raise RuntimeError("the line is gone")
-
-    async def start(entry: Entry) -> None:
-        await asyncio.wait([entry.task(fail(), "line")])
-
-    setup, loaded = await started(good("one", siteward_setup=setting_up(start)))
-    assert record_of(loaded, "one").state is LoadState.LOADED
-    assert "one:line stopped: the line is gone" in caplog.text
-    await setup.stop()
 
 
 async def test_manifests_are_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,6 @@ from .objects import (
 )
 from .registered import Registered
 
-
 FAULT: Final = "This is a fault in the integration: get another version of it, or take it out."
 """The end of each sentence on something that only the author of an integration can mend."""
 
