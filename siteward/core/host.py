@@ -40,6 +40,7 @@ from siteward.core.store.store import Store
 from siteward.core.workflow_files import import_new_files
 
 GATE_SECONDS: Final = 5.0
+UNKNOWN: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +77,25 @@ class Host:
         return validate(text, self.registry, self.services.view(saver))
 
     async def gate_state(self, role: str) -> str:
+        return (await self._gate(role))[0]
+
+    async def _gate(self, role: str) -> tuple[str, str]:
+        """A gate's state, and what is wrong where it cannot be read (empty where it can)."""
         gate = self.integrations.gate(role)
         driver = self.skills.now.gate_drivers.get(gate.driver)
         if driver is None:
-            return "unknown"
+            known = ", ".join(sorted(self.skills.now.gate_drivers)) or "none"
+            return UNKNOWN, (
+                f"The gate {role} is driven by {gate.driver}, which no loaded integration provides. "
+                f"Correct its driver in configuration.yaml; there is: {known}."
+            )
         try:
             async with asyncio.timeout(GATE_SECONDS):
-                return await driver.state(gate, self.integrations)
-        except (SitewardError, TimeoutError):
-            return "unknown"
+                return await driver.state(gate, self.integrations), ""
+        except SitewardError as error:
+            return UNKNOWN, error.sentence
+        except TimeoutError:
+            return UNKNOWN, f"The gate {role} did not tell its state within {GATE_SECONDS:.0f} s."
 
     async def health(self) -> Mapping[str, Any]:
         parts = [
@@ -93,7 +104,15 @@ class Host:
             if record.state is not LoadState.DISCOVERED
         ]
         parts += [{"name": name, "ok": False, "sentence": sentence} for name, sentence in self.models.problems.items()]
+        parts += [{"name": name, "ok": False, "sentence": told} for name, told in (await self._things()).items()]
         return {"ok": all(part["ok"] for part in parts), "parts": parts}
+
+    async def _things(self) -> dict[str, str]:
+        """What is wrong with cameras and gates, so that it is told before the first vehicle comes."""
+        roles = tuple(self.site.configuration.gates)
+        gates = await asyncio.gather(*(self._gate(role) for role in roles))
+        wrong = {role: problem for role, (_, problem) in zip(roles, gates, strict=True) if problem}
+        return {**await self.integrations.camera_problems(), **wrong}
 
 
 @asynccontextmanager

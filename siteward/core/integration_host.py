@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from typing import Final
 
 from siteward.core.clock import Clock
-from siteward.core.errors import CameraDown, UnknownRole
+from siteward.core.errors import CameraDown, SitewardError, UnknownRole
 from siteward.core.events.event import Event
 from siteward.core.plugins.objects import Camera, CameraKind, GateSettings, Picture
 from siteward.core.site.audit import Actor
@@ -104,6 +104,22 @@ class IntegrationHost:
                 "and its address in configuration.yaml.",
                 where=camera,
             ) from None
+
+    async def camera_problems(self) -> Mapping[str, str]:
+        """What is wrong with how cameras are configured, by camera id; whether one answers shows at its first picture."""
+        cameras = self._site.configuration.cameras
+        found = await asyncio.gather(*(self._problem_of(camera) for camera in cameras))
+        return {camera.id: problem for camera, problem in zip(cameras, found, strict=True) if problem}
+
+    async def _problem_of(self, settings: CameraSettings) -> str:
+        try:
+            async with asyncio.timeout(SNAPSHOT_SECONDS):
+                await self._open(settings)
+        except SitewardError as error:
+            return error.sentence
+        except TimeoutError:
+            return f"The camera {settings.name} could not be opened within {SNAPSHOT_SECONDS:.0f} s."
+        return ""
 
     async def _open(self, settings: CameraSettings) -> Camera:
         async with self._opening[settings.id]:  # one camera that hangs holds up no other

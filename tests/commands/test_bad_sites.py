@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from siteward.core.host import open_host
 from siteward.core.site_lock import SiteLock
 
 from .running import COULD_NOT, DONE, contents, on
@@ -168,3 +169,52 @@ def test_a_model_file_that_is_missing_or_damaged_is_named(site: Path) -> None:
     assert damaged != missing
     shutil.rmtree(folder)
     assert on(site, "models", "list", "--json").json["models"][0]["state"] == "ready"
+
+
+GATES = "gate:main_gate"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "driver: gate_relay",
+            "driver: gate_rely",
+            "main_gate: The gate main_gate is driven by gate_rely, which no loaded",
+        ),
+        (
+            'url: "http://',
+            'url: "',
+            "main_gate: The relay of the gate main_gate is configured wrongly: an http or https",
+        ),
+        (
+            "kind: demo.camera, roles: [gate]",
+            "kind: demo.cam, roles: [gate]",
+            "gate: The camera Gate is of the kind demo.cam,",
+        ),
+        (
+            "kind: demo.camera, roles: [yard]",
+            "kind: camera.folder, settings: { pth: yard }, roles: [yard]",
+            "yard: The settings of the camera yard are wrong: extra keys",
+        ),
+    ],
+)
+async def test_a_camera_or_gate_that_cannot_work_is_said_at_the_start(
+    site: Path, old: str, new: str, sentence: str
+) -> None:
+    change(site, old, new)
+    async with open_host(site) as host:
+        parts = (await host.health())["parts"]
+    assert any(f"{part['name']}: {part['sentence']}".startswith(sentence) for part in parts if not part["ok"])
+
+
+def test_a_list_that_may_open_a_gate_that_is_not_there_is_refused(site: Path) -> None:
+    change(site, GATES, "gate:man_gate")
+    assert refused(site).endswith(
+        "authority_for names gate:man_gate, and the site has no such gate; there is: gate:main_gate"
+    )
+
+
+def test_a_list_without_its_rows_says_how_to_write_none(site: Path) -> None:
+    change(site, "      - { plate: SW 204 AB, who: Baker Concrete }\n", "")
+    assert refused(site).endswith("lists.expected_visitors.rows: this takes a list: write [one, two], or [] for none")

@@ -208,6 +208,10 @@ def _words(problem: vol.Invalid) -> str:
         return "this key is not known here; remove it or correct its name"
     if message == "required key not provided":
         return "this key is required and missing"
+    if message == "expected a list":
+        return "this takes a list: write [one, two], or [] for none"
+    if message == "expected a dictionary":
+        return "this takes keys with values: write `key: value` lines below it, or remove it"
     return str(message)
 
 
@@ -226,6 +230,7 @@ def _build(raw: Mapping[str, Any], tree: Tree) -> SiteConfiguration:
         seen.add(camera["id"])
     for name, entry in raw["lists"].items():
         _check_list(name, entry, tree)
+        _check_authority(name, entry, raw["gates"], tree)
     return SiteConfiguration(
         name=raw["name"],
         zone=raw["zone"],
@@ -260,6 +265,15 @@ def _build(raw: Mapping[str, Any], tree: Tree) -> SiteConfiguration:
         site_mode=raw["site_mode"],
         integrations={name: settings or {} for name, settings in raw["integrations"].items()},
     )
+
+
+def _check_authority(name: str, entry: Mapping[str, Any], gates: Mapping[str, Any], tree: Tree) -> None:
+    for index, target in enumerate(entry["authority_for"]):
+        kind, _, role = target.partition(":")
+        if kind == "gate" and role not in gates:
+            known = ", ".join(f"gate:{gate}" for gate in gates) or "none"
+            sentence = f"authority_for names {target}, and the site has no such gate; there is: {known}"
+            raise _refuse(tree, ("lists", name, "authority_for", index), sentence)
 
 
 def _check_list(name: str, entry: Mapping[str, Any], tree: Tree) -> None:
