@@ -11,6 +11,7 @@ from siteward.core.contract.registry import Moves, Repeat
 from siteward.core.errors import ActionFailed
 from siteward.core.plugins.objects import Action, ActionCall, Host, Record
 
+from .several import several
 from .webhook import send_webhook
 
 
@@ -20,7 +21,7 @@ def _alert(call: ActionCall, clock: Clock) -> Sequence[Record]:
         "severity": said.get("severity", "medium"),
         "title": said["title"],
         "message": said.get("description"),
-        "attach": _several(said.get("attach")),
+        "attach": _listed(said.get("attach")),
     }
     return (Record("alert", values | _update(said)),)
 
@@ -28,11 +29,11 @@ def _alert(call: ActionCall, clock: Clock) -> Sequence[Record]:
 def _notify(call: ActionCall, clock: Clock) -> Sequence[Record]:
     said = call.arguments
     values: dict[str, Any] = {
-        "who": _several(said["who"]),
+        "who": _listed(said["who"]),
         "severity": said.get("severity", "low"),
         "title": call.workflow,
         "message": said["message"],
-        "attach": _several(said.get("attach")),
+        "attach": _listed(said.get("attach")),
     }
     return (Record("notification", values | _update(said)),)
 
@@ -47,10 +48,8 @@ def _update(said: Mapping[str, Any]) -> dict[str, Any]:
     return {} if step is None else {"update_with": step}
 
 
-def _several(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else list(several(value))
 
 
 async def _site_mode(call: ActionCall, host: Host) -> Mapping[str, Any]:

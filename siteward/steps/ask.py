@@ -28,6 +28,8 @@ from siteward.core.engine.seam import (
 )
 from siteward.core.engine.values import MissingValue, as_text, lookup, resolve, shown_by
 
+from .several import several
+
 DEFAULT_TIMEOUT: Final = "5m"
 """How long a question stays open where the file does not say."""
 
@@ -87,13 +89,13 @@ def _question(step: Step, run: RunView) -> Question | Refused:
     settings = step.settings
     who = resolve(settings["who"], run.values)
     replies = resolve(settings["replies"], run.values)
-    rows = [row for row in _several(settings.get("escalate", ())) if isinstance(row, Mapping)]
+    rows = [row for row in several(settings.get("escalate", ())) if isinstance(row, Mapping)]
     later = [(parse_duration(str(row["after"])), resolve(row["who"], run.values)) for row in rows]
     refused = may_ask((who, replies, *(people for _, people in later)))
     if refused is not None:
         return refused
     message, attach = settings["message"], settings.get("attach")
-    names = tuple(as_text(one) for one in _several(replies.value))
+    names = tuple(as_text(one) for one in several(replies.value))
     default = settings.get("default")
     return Question(
         who=_people(who),
@@ -141,7 +143,7 @@ def _not_asked(question: Question) -> Done:
 
 def _answered(step: Step, run: RunView, wake: Wake, reply: str) -> Outcome:
     settings = step.settings
-    replies = [as_text(one) for one in _several(resolve(settings["replies"], run.values).value)]
+    replies = [as_text(one) for one in several(resolve(settings["replies"], run.values).value)]
     if reply not in replies:
         return Failed("ask.unknown_reply", f'"{reply}" is none of the replies {", ".join(replies)}; nothing was done.')
     authority = Authority(
@@ -170,8 +172,4 @@ def _gives(outcome: str, wake: Wake | None, *, who: Value) -> dict[str, Labelled
 
 
 def _people(who: Labelled) -> tuple[str, ...]:
-    return tuple(as_text(one) for one in _several(who.value))
-
-
-def _several(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
+    return tuple(as_text(one) for one in several(who.value))

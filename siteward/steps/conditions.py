@@ -16,21 +16,23 @@ from siteward.core.engine.windows import day_name, day_window, event_window
 from siteward.core.events.payload import same
 from siteward.core.plugins.objects import Condition, ConditionView
 
+from .several import several
+
 
 async def _time(settings: Mapping[str, JSON], view: ConditionView) -> bool:
     return day_window(settings).holds(view.now)
 
 
 async def _days(settings: Mapping[str, JSON], view: ConditionView) -> bool:
-    return day_name(view.now) in _several(settings["days"])
+    return day_name(view.now) in several(settings["days"])
 
 
 async def _site_mode(settings: Mapping[str, JSON], view: ConditionView) -> bool:
-    return await view.site_mode() in _several(settings["modes"])
+    return await view.site_mode() in several(settings["modes"])
 
 
 async def _camera(settings: Mapping[str, JSON], view: ConditionView) -> bool:
-    return not view.camera_roles.isdisjoint(_several(settings["cameras"]))
+    return not view.camera_roles.isdisjoint(several(settings["cameras"]))
 
 
 async def _value(settings: Mapping[str, JSON], view: ConditionView) -> bool:
@@ -56,16 +58,12 @@ async def _count(settings: Mapping[str, JSON], view: ConditionView) -> bool:
     return (least is None or _at_least(found, least)) and (most is None or _at_most(found, most))
 
 
-def _several(setting: JSON) -> tuple[JSON, ...]:
-    return tuple(setting) if isinstance(setting, list | tuple) else (setting,)
-
-
 def _is_not(value: JSON, wanted: JSON) -> bool:
     return not same(value, wanted)
 
 
 def _one_of(value: JSON, wanted: JSON) -> bool:
-    return any(same(value, one) for one in _several(wanted))
+    return any(same(value, one) for one in several(wanted))
 
 
 def _at_least(value: JSON, wanted: JSON) -> bool:

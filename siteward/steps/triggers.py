@@ -12,13 +12,15 @@ from siteward.core.events.payload import matches_where, same
 from siteward.core.plugins.event_triggers import common_values, equals, event_trigger
 from siteward.core.plugins.objects import Trigger
 
+from .several import several
+
 SCHEDULE: Final = "schedule"
 """The type of the event that a due schedule emits; its payload has the schedule's own settings under `schedule`."""
 
 
 def _alert_type(settings: Mapping[str, Any], event: Event) -> bool:
     types = settings.get("types")
-    return types is None or event.payload.get("type") in ([types] if isinstance(types, str) else list(types))
+    return types is None or event.payload.get("type") in several(types)
 
 
 def _alert_source(settings: Mapping[str, Any], event: Event) -> bool:

@@ -31,6 +31,8 @@ from siteward.core.engine.values import event_values, plain, resolve_settings
 from siteward.core.events.event import Event
 from siteward.core.plugins.objects import Trigger
 
+from .several import several
+
 SKIPPED_OVER: Final = 10
 """Outside On a longer wait, in seconds, is skipped."""
 
@@ -105,7 +107,7 @@ async def _which(uses: tuple[TriggerUse, ...], event: Event, run: RunView) -> tu
 
 def _camera_fits(settings: Mapping[str, Any], roles: frozenset[str]) -> bool:
     wanted = settings.get("cameras")
-    return wanted is None or not roles.isdisjoint((wanted,) if isinstance(wanted, str) else wanted)
+    return wanted is None or not roles.isdisjoint(several(wanted))
 
 
 def _values(use: TriggerUse, trigger: Trigger, event: Event, run: RunView) -> dict[str, Labelled]:
