@@ -158,7 +158,9 @@ def _text_of(path: FilePath) -> str:
     except OSError as error:
         raise ConfigurationInvalid(f"{path.name} cannot be read: {error.strerror}.", where=path.name) from error
     if len(raw) > MAXIMUM_BYTES:
-        raise ConfigurationInvalid("The file is over 1 MiB; shorten it, or check that it is the right file.", where=path.name)
+        raise ConfigurationInvalid(
+            "The file is over 1 MiB; shorten it, or check that it is the right file.", where=path.name
+        )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
