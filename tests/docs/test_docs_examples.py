@@ -16,23 +16,33 @@ from siteward.core.site.configuration import read_configuration
 from siteward.sdk.workflows import default_registry
 from tests.integrations.world import HostInMemory, a_call
 
-from .pages import blocks
+from .pages import ROOT, blocks
 
 EXAMPLES = {(block.page, block.language): textwrap.dedent(block.text) for block in blocks() if block.language}
 WORKFLOW = ("docs/blueprint-author.md", "yaml")
+WORKFLOWS = [textwrap.dedent(block.text) for block in blocks() if (block.page, block.language) == WORKFLOW]
 CONFIGURATION = ("docs/installer.md", "yaml")
 MANIFEST, CODE = ("docs/app-author.md", "yaml"), ("docs/app-author.md", "python")
 
 
 def test_every_example_of_the_pages_is_tried_here() -> None:
     told = [(block.page, block.language) for block in blocks() if block.language]
-    assert sorted(told) == sorted([WORKFLOW, CONFIGURATION, MANIFEST, CODE])
+    assert sorted(set(told)) == sorted([WORKFLOW, CONFIGURATION, MANIFEST, CODE])
+    assert len(told) == 4 + len(WORKFLOWS) - 1
 
 
-def test_the_workflow_of_the_blueprint_author_is_good() -> None:
-    report = check("example.yaml", EXAMPLES[WORKFLOW].encode(), default_registry()).report
+@pytest.mark.parametrize("text", WORKFLOWS)
+def test_the_workflows_of_the_blueprint_author_are_good(text: str) -> None:
+    report = check("example.yaml", text.encode(), default_registry()).report
     assert [problem.message for problem in report.problems if problem.severity == "error"] == []
     assert report.document is not None
+
+
+def test_the_page_names_everything_of_the_host_that_a_file_can_name() -> None:
+    page = (ROOT / WORKFLOW[0]).read_text()
+    registry = default_registry()
+    names = {*registry.triggers, *registry.conditions, *registry.events}
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
 
 
 def test_the_configuration_of_the_installer_is_a_site(tmp_path: Path) -> None:

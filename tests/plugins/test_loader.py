@@ -319,3 +319,15 @@ async def test_manifests_are_read_beside_the_loop(monkeypatch: pytest.MonkeyPatc
     await loaded_with(good("first"), good("second"))
     assert readers
     assert threading.get_ident() not in readers
+
+
+async def test_a_folder_without_its_module_says_what_is_missing(tmp_path: Path) -> None:
+    folder = tmp_path / "custom_integrations" / "doorlight"
+    folder.mkdir(parents=True)
+    (folder / "manifest.yaml").write_text(
+        "domain: doorlight\nname: Door light\nversion: 0.1.0\ndescription: A light.\niot_class: local_push\n"
+    )
+    loaded = await loader.load(find_custom(tmp_path), {})
+    assert [record.sentence for record in loaded.records] == [
+        "custom_integrations/doorlight has no __init__.py; it holds the hooks."
+    ]

@@ -127,7 +127,7 @@ def _custom_importer(folder: Path) -> Callable[[], ModuleType]:
         spec = importlib.util.spec_from_file_location(
             name, folder / "__init__.py", submodule_search_locations=[str(folder)]
         )
-        if spec is None or spec.loader is None:
+        if spec is None or spec.loader is None or not (folder / "__init__.py").is_file():
             raise NotFound(f"{CUSTOM}/{folder.name} has no __init__.py; it holds the hooks.", where=folder.name)
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
