@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from siteward.core.engine.limits import SENTENCES, Refusal
 
 from .running import COULD_NOT, DONE, REFUSED, contents, on, siteward
 
@@ -34,6 +39,20 @@ def test_runs_lists_the_run(site: Path) -> None:
     said = on(site, "runs")
     assert said.code == DONE
     assert "done" in said.out
+
+
+def test_runs_says_which_events_started_none_and_why(site: Path) -> None:
+    assert "started no run" not in on(site, "runs").out
+    with closing(sqlite3.connect(site / "siteward.db")) as database, database:
+        (workflow,) = database.execute("SELECT id FROM workflows").fetchone()
+        sample = json.dumps({"event": "e", "at": 0.0, "why": SENTENCES[Refusal.COOLDOWN]})
+        row = (workflow, f"refused.{Refusal.COOLDOWN}", "2026-11-30T18", 2, sample)
+        database.execute("INSERT INTO counters (scope, name, bucket, count, sample) VALUES (?, ?, ?, ?, ?)", row)
+    said = on(site, "runs").out.splitlines()
+    assert said[-2:] == [
+        "Events that started no run:",
+        f"  {WORKFLOW}: 2 in the hour of 2026-11-30T18 UTC. The cooldown of this workflow is not over.",
+    ]
 
 
 def test_try_decides_the_past_and_does_nothing(site: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from siteward.core.engine.catalog import Workflow
 from siteward.core.engine.matcher import fits
 from siteward.core.engine.rows import event_from_row
 from siteward.core.host import Host
-from siteward.core.store.schema import events, workflow_runs, workflows
+from siteward.core.store.schema import counters, events, workflow_runs, workflows
 
 _PAGE = 200
 
@@ -40,6 +41,22 @@ async def run_rows(host: Host, last: int) -> list[dict[str, Any]]:
             "started_at": shown(row["started_at"]),
         }
         for row in await host.site.store.read(query)
+    ]
+
+
+async def refusals(host: Host) -> list[str]:
+    """What events started nothing, and why: one line for each workflow and reason of the newest hour that has one."""
+    query = (
+        select(counters, workflows.c.name.label("workflow"))
+        .join(workflows, workflows.c.id == counters.c.scope)
+        .where(counters.c.name.startswith("refused."), counters.c.sample.is_not(None))
+        .order_by(counters.c.bucket.desc(), workflows.c.name, counters.c.name)
+    )
+    rows = await host.site.store.read(query)
+    return [
+        f"{row['workflow']}: {row['count']} in the hour of {row['bucket']} UTC. {json.loads(row['sample'])['why']}"
+        for row in rows
+        if row["bucket"] == rows[0]["bucket"]
     ]
 
 

@@ -23,7 +23,7 @@ from siteward.core.commands.output import (
     stop,
     unwritable,
 )
-from siteward.core.commands.past import newest_events, run_rows, shown
+from siteward.core.commands.past import newest_events, refusals, run_rows, shown
 from siteward.core.demo_site import write_demo_site
 from siteward.core.host import Host, open_host
 from siteward.core.plugins.discovery import CUSTOM
@@ -116,7 +116,7 @@ def runs_command(context: click.Context, last: int, as_json: bool) -> None:
     """List the newest runs of the site, live and in Test."""
     folder = existing_site(context, as_json=as_json)
     with errors_end_the_command(as_json):
-        rows = asyncio.run(_runs(folder, last))
+        rows, refused = asyncio.run(_runs(folder, last))
     if as_json:
         print_json(rows)
         return
@@ -126,11 +126,15 @@ def runs_command(context: click.Context, last: int, as_json: bool) -> None:
             *(escape(str(row[key] or "")) for key in ("started_at", "workflow", "mode", "state", "why", "run"))
         )
     out.print(table if rows else "No runs yet.")
+    if refused:
+        out.print("Events that started no run:")
+        for line in refused:
+            out.print("  " + escape(line))
 
 
-async def _runs(folder: Path, last: int) -> list[dict[str, Any]]:
+async def _runs(folder: Path, last: int) -> tuple[list[dict[str, Any]], list[str]]:
     async with open_host(folder) as host:
-        return await run_rows(host, last)
+        return await run_rows(host, last), await refusals(host)
 
 
 @click.command("try")
