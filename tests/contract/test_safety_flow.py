@@ -291,3 +291,66 @@ def test_the_lane_of_a_default_is_known_as_a_person_s_answer_too() -> None:
     inside = ("then", 0, "No", 0)
     assert [grant.kind for grant in flow.at(inside).grants] == [GrantKind.REPLY]
     assert [visit.context for visit in flow.visits if visit.step.path == inside] == [None, ("then", 0)]
+
+
+# Loops, ends of paths, and what people are shown
+
+ASK = "ask_person: { who: role:guard, message: In, replies: [Yes, No], timeout: 60s }"
+ENDS = f"{{ {ASK} }}"
+"""A question after which no path goes on."""
+
+
+def loop(source: str, *body: str, name: str = "x") -> str:
+    return f"{{ for_each: {{ in: {source}, as: {name}, do: [ {', '.join(body)} ] }} }}"
+
+
+def test_always_knows_what_steps_gave_and_each_name_as_the_worst_that_gave_it() -> None:
+    steps = (f"{{ id: asked, {ASK}, Yes: [ log: a ] }}", loop("[a, b]", "{ log: a }"), loop("'list:expected'", "{ log: a }"))
+    known = analyse(document(PLATE, *steps, always="always:\n  - { log: a }\n"), REGISTRY).known(("always", 0))
+    assert known["plate"].authorises
+    assert known["asked.reply"].provenance is Provenance.PERSON
+    assert known["x"] == Label(Provenance.LIST)
+
+
+def test_what_a_first_round_does_not_know_is_ai_s_though_later_rounds_know_it() -> None:
+    read = when_in("value: { of: '{later.reply}', is: Yes }", OPEN)
+    early = f"{{ {ASK}, Yes: [ {read} ], No: [ log: a ], no_answer: [ log: a ] }}"
+    subject = document(VEHICLE, loop("[a, b]", early, f"{{ id: later, {ASK}, Yes: [ log: a ] }}"))
+    assert codes(subject) == ["safety.ai_unguarded"]
+
+
+def test_a_round_that_ends_every_path_is_judged_as_if_another_followed() -> None:
+    subject = document(VEHICLE, loop("[a, b]", OPEN, LOOK, ENDS), top="if: [ site_mode: [disarmed] ]")
+    assert codes(subject) == ["safety.ai_unguarded"]
+
+
+def test_after_a_loop_the_name_of_its_item_means_what_it_meant_before() -> None:
+    inner = loop("'list:expected'", "{ log: a }")
+    flow = analyse(document(VEHICLE, loop("[a, b]", inner, "{ log: a }"), "{ log: a }"), REGISTRY)
+    assert flow.known(("then", 0, "for_each", "do", 1))["x"] == Label(Provenance.LITERAL, texts=("a", "b"))
+    assert "x" not in flow.known(("then", 1))
+
+
+@pytest.mark.parametrize(("source", "dead"), [("[a, b]", True), ("'list:expected'", False), ("'{zone}'", False)])
+def test_what_follows_a_loop_is_reached_where_its_list_may_be_empty(source: str, dead: bool) -> None:
+    flow = analyse(document(VEHICLE, loop(source, ENDS), "{ log: a }"), REGISTRY)
+    assert flow.at(("then", 1)).dead is dead
+
+
+def test_a_person_was_shown_what_stands_in_the_question_and_nothing_else() -> None:
+    ask = "{ ask_person: { who: ['{look.who}'], message: 'In? {look.reason}', replies: [Yes, No], timeout: 60s }, Yes: [ log: a ] }"
+    (grant,) = analyse(document(VEHICLE, LOOK, ask), REGISTRY).at(("then", 1, "Yes", 0)).grants
+    assert grant.shown == {"look.reason"}
+
+
+def test_a_lane_of_no_answer_moves_nothing_beside_a_default_either() -> None:
+    silent = ASK.replace("60s", "60s, default: No")
+    subject = document(VEHICLE, f"{{ {silent}, No: [ log: a ], no_answer: [ {OPEN} ] }}")
+    assert codes(subject) == ["safety.no_answer_moves"]
+
+
+def test_after_a_call_that_asks_for_no_outcome_nothing_is_confirmed() -> None:
+    call = "{ call: { to: role:guard, line: front, script: Hello, language: en } }"
+    subject = document(VEHICLE, call, when_in("site_mode: [disarmed]", OPEN))
+    assert not analyse(subject, REGISTRY).at(("then", 1)).dead
+    assert codes(subject) == ["safety.unconfirmed_call"]

@@ -9,7 +9,7 @@ import pytest
 from siteward.core.contract.document import Place, Step, Value
 from siteward.core.contract.flow import MoveUse, Visit
 from siteward.core.contract.flow_labels import LOST, KnownNames, Label
-from siteward.core.contract.flow_state import Grant, GrantKind, Point
+from siteward.core.contract.flow_state import Grant, GrantKind, Point, Quiet, Silence
 from siteward.core.contract.registry import Provenance, SiteView
 from siteward.core.contract.safety_guards import judge
 from tests.contract.corpus_files import REGISTRY
@@ -77,3 +77,16 @@ def test_a_target_known_in_part_is_not_known() -> None:
     point = Point(names, ai=True, grants=(LISTED,))
     use = MoveUse(step, REGISTRY.actions["gate.open"], Visit(step, point))
     assert judge(use, accepted).code == "safety.list_not_allowed"
+
+
+def test_a_silence_that_is_over_is_the_reason_only_where_somebody_would_allow_the_move() -> None:
+    step = Step("gate.open", {"gate": "a"}, ("then", 1), Place(1, 1), "then.1")
+    past = Point(NAMES, past_quiet=Quiet(Silence.NO_ANSWER, ("then", 0)))
+    overruled = replace(REPLY, overruled=True)
+    for point, expected in (
+        (past, "safety.no_guard"),
+        (replace(past, ai=True), "safety.ai_unguarded"),
+        (replace(past, ai=True, grants=(overruled,)), "safety.ai_unguarded"),
+        (replace(past, ai=True, grants=(REPLY,)), "safety.no_answer_moves"),
+    ):
+        assert judge(MoveUse(step, REGISTRY.actions["gate.open"], Visit(step, point))).code == expected

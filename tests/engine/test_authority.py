@@ -85,7 +85,9 @@ def test_no_answer_never_moves_anything(authority: Authority) -> None:
 
 
 def test_an_authority_of_an_unknown_kind_allows_nothing() -> None:
-    assert code(verdict(after_ai(replace(REPLY, kind="model")))) == "safety.ai_unguarded"
+    unknown = replace(REPLY, kind="model")
+    assert code(verdict(after_ai(unknown))) == "safety.ai_unguarded"
+    assert code(verdict(Trail(((unknown, False),)))) == "safety.no_guard"
 
 
 def test_an_ai_value_passes_only_if_the_person_was_shown_it() -> None:
@@ -94,6 +96,20 @@ def test_an_ai_value_passes_only_if_the_person_was_shown_it() -> None:
     assert verdict(after_ai(REPLY), arguments=shown) == Allowed(REPLY)
     assert code(verdict(after_ai(REPLY), arguments=unseen)) == "safety.ai_argument"
     assert code(verdict(after_ai(LISTED), arguments=shown)) == "safety.ai_argument"
+
+
+def test_an_identity_was_shown_nothing_whatever_it_says() -> None:
+    chosen = {"gate": Labelled("goods_gate", Provenance.AI, names=frozenset({"look.gate"}))}
+    for claims in (replace(LISTED, shown=frozenset({"look.gate"})), replace(LISTED, kind="rule", shown=frozenset({"look.gate"}))):
+        assert isinstance(verdict(after_ai(claims), arguments=chosen), Refused)
+    assert code(verdict(after_ai(replace(LISTED, shown=frozenset({"look.gate"}))), arguments=chosen)) == "safety.ai_argument"
+
+
+def test_every_ai_value_in_the_arguments_must_have_been_shown() -> None:
+    unseen = Labelled("goods_gate", Provenance.AI, names=frozenset({"look.flat"}))
+    seen = Labelled("x", Provenance.AI, names=frozenset({"look.gate"}))
+    for arguments in ({"gate": unseen, "note": seen}, {"gate": seen, "note": unseen}):
+        assert code(verdict(after_ai(REPLY), arguments=arguments)) == "safety.ai_argument"
 
 
 def test_a_value_without_a_label_is_ai_s_and_was_shown_to_nobody() -> None:
@@ -119,6 +135,13 @@ def test_a_list_that_the_site_does_not_accept_allows_nothing_after_a_model() -> 
     written = replace(LISTED, lists=(frozenset[str](),))
     assert verdict(after_ai(written), allowed_lists=frozenset()) == Allowed(written)
     assert verdict(Trail(((LISTED, False),)), allowed_lists=frozenset()) == Allowed(LISTED)
+
+
+def test_one_way_to_the_identity_by_accepted_lists_is_enough_and_each_list_of_it_must_be_accepted() -> None:
+    ways = replace(LISTED, lists=(frozenset({"expected"}), frozenset({"staff", "residents"})))
+    assert verdict(after_ai(ways), allowed_lists=frozenset({"expected"})) == Allowed(ways)
+    assert verdict(after_ai(ways), allowed_lists=frozenset({"staff", "residents"})) == Allowed(ways)
+    assert code(verdict(after_ai(ways), allowed_lists=frozenset({"staff"}))) == "safety.list_not_allowed"
 
 
 def test_what_moves_nothing_needs_nobody() -> None:
@@ -162,6 +185,20 @@ def test_without_a_counter_the_wall_clock_decides() -> None:
     given = replace(REPLY, at=NOW, boot=None)
     assert verdict(after_ai(given), now=NOW + timedelta(seconds=59), boot=None) == Allowed(given)
     assert isinstance(verdict(after_ai(given), now=NOW + timedelta(seconds=61), boot=3.0), Expired)
+    counted = replace(REPLY, at=NOW, boot=1000.0)
+    assert verdict(after_ai(counted), now=NOW + timedelta(seconds=59), boot=None) == Allowed(counted)
+
+
+def test_a_move_in_the_instant_of_its_reply_is_fresh() -> None:
+    given = replace(REPLY, at=NOW, boot=1000.0)
+    assert verdict(after_ai(given), now=NOW, boot=1000.0) == Allowed(given)
+
+
+def test_what_is_left_of_an_authority_is_its_bound_less_its_age() -> None:
+    given = replace(REPLY, at=NOW, boot=1000.0)
+    for seconds, left in ((0, 60), (40, 20), (70, -10)):
+        now, boot = NOW + timedelta(seconds=seconds), 1000.0 + seconds
+        assert rules.time_left(given, EVENT, now, boot, FRESH) == timedelta(seconds=left)
 
 
 @pytest.mark.parametrize("authority", [LISTED, RULE])

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from sqlalchemy import select
 
-from siteward.core.contract.document import Document, Step
+from siteward.core.contract.document import Document, Step, TriggerUse
 from siteward.core.contract.flow_moves import moves_things
 from siteward.core.contract.flow_values import trigger_gives
 from siteward.core.contract.problems import Report
@@ -20,7 +20,7 @@ from siteward.core.engine.plan import compile_plan
 from siteward.core.engine.seam import HostStep, Outcome, RunView, Wake
 from siteward.core.events.event import Event
 from siteward.core.plugins.objects import AiAnswer, AiMode, AiRequest, Condition, ConditionView
-from siteward.core.store.schema import waits, workflow_approvals
+from siteward.core.store.schema import waits, workflow_approvals, workflow_run_steps
 from siteward.sdk.choices import Choices, Moved, Says, Trace
 from siteward.steps import host_steps
 from tests.engine.house import House, Site
@@ -75,13 +75,23 @@ class DatabaseWalk:
             await self._wake(run_id)
         else:
             raise AssertionError(f"{document.name} waits for ever at {script.here}")
+        spoke = await self._spoke(run_id, use)
         for call in house.outside.calls[done:]:
             action = self.registry.actions[call.action]
             if moves_things(action, cast(Any, call.arguments)):
                 target = call.arguments.get(action.target or "", "")
-                script.trace.moves.append(Moved(call.action, target, self.step, None, False))
+                script.trace.moves.append(Moved(call.action, target, self.step, None, spoke(call.step_path)))
         script.trace.choices = {choice: index for choice, (index, _) in choices.taken.items()}
         return script.trace
+
+    async def _spoke(self, run_id: str | None, use: TriggerUse) -> Callable[[str], bool]:
+        """Whether AI had its say before the step at a path, as the rows of the run tell it and not the trail that the engine keeps."""
+        steps = workflow_run_steps
+        rows = await self.house.rows(select(steps).where(steps.c.run_id == run_id))
+        started = trigger_gives(use, self.registry, None)[0] is Provenance.AI
+        seq = {row["path"]: row["seq"] for row in rows}
+        first = min((row["seq"] for row in rows if row["kind"] == "ai"), default=None)
+        return lambda path: started or (first is not None and first < seq[path])
 
     async def _wake(self, run_id: str) -> None:
         """Answers a question, brings an event or lets time pass, as the script has it."""
