@@ -305,11 +305,13 @@ def loop(source: str, *body: str, name: str = "x") -> str:
 
 
 def test_always_knows_what_steps_gave_and_each_name_as_the_worst_that_gave_it() -> None:
-    steps = (f"{{ id: asked, {ASK}, Yes: [ log: a ] }}", loop("[a, b]", "{ log: a }"), loop("'list:expected'", "{ log: a }"))
-    known = analyse(document(PLATE, *steps, always="always:\n  - { log: a }\n"), REGISTRY).known(("always", 0))
+    asked = f"{{ id: asked, {ASK}, Yes: [ log: a ] }}"
+    written, listed = ("[a, b]", "{ log: a }"), ("'list:expected'", "{ log: a }")
+    loops = (loop(*written), loop(*listed), loop(*listed, name="y"), loop(*written, name="y"))
+    known = analyse(document(PLATE, asked, *loops, always="always:\n  - { log: a }\n"), REGISTRY).known(("always", 0))
     assert known["plate"].authorises
     assert known["asked.reply"].provenance is Provenance.PERSON
-    assert known["x"] == Label(Provenance.LIST)
+    assert known["x"] == known["y"] == Label(Provenance.LIST)
 
 
 def test_what_a_first_round_does_not_know_is_ai_s_though_later_rounds_know_it() -> None:
@@ -325,7 +327,7 @@ def test_a_round_that_ends_every_path_is_judged_as_if_another_followed() -> None
 
 
 def test_after_a_loop_the_name_of_its_item_means_what_it_meant_before() -> None:
-    inner = loop("'list:expected'", "{ log: a }")
+    inner = loop("[c, d]", "{ log: a }")
     flow = analyse(document(VEHICLE, loop("[a, b]", inner, "{ log: a }"), "{ log: a }"), REGISTRY)
     assert flow.known(("then", 0, "for_each", "do", 1))["x"] == Label(Provenance.LITERAL, texts=("a", "b"))
     assert "x" not in flow.known(("then", 1))
