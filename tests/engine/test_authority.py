@@ -100,9 +100,15 @@ def test_an_ai_value_passes_only_if_the_person_was_shown_it() -> None:
 
 def test_an_identity_was_shown_nothing_whatever_it_says() -> None:
     chosen = {"gate": Labelled("goods_gate", Provenance.AI, names=frozenset({"look.gate"}))}
-    for claims in (replace(LISTED, shown=frozenset({"look.gate"})), replace(LISTED, kind="rule", shown=frozenset({"look.gate"}))):
+    for claims in (
+        replace(LISTED, shown=frozenset({"look.gate"})),
+        replace(LISTED, kind="rule", shown=frozenset({"look.gate"})),
+    ):
         assert isinstance(verdict(after_ai(claims), arguments=chosen), Refused)
-    assert code(verdict(after_ai(replace(LISTED, shown=frozenset({"look.gate"}))), arguments=chosen)) == "safety.ai_argument"
+    assert (
+        code(verdict(after_ai(replace(LISTED, shown=frozenset({"look.gate"}))), arguments=chosen))
+        == "safety.ai_argument"
+    )
 
 
 def test_every_ai_value_in_the_arguments_must_have_been_shown() -> None:

@@ -11,6 +11,7 @@ from siteward.core.contract.document import State
 from siteward.core.contract.registry import Provenance
 from siteward.core.engine.waits import AlreadyAnswered
 from siteward.core.store.schema import alerts, counters, workflow_approvals, workflow_runs, workflows
+from siteward.core.store.writer import Op
 
 from .house import House
 
@@ -102,6 +103,25 @@ async def test_a_cooldown_refuses_with_a_counter_and_a_sampled_reason(house: Hou
     await house.passes(30)
     await house.happens(house.vehicle())
     assert await house.states() == ["done", "done"]
+
+
+async def test_the_next_car_is_not_refused_for_the_cooldown_of_the_one_before(house: House) -> None:
+    await house.save(LOGS % ("60s", ""))
+    await house.happens(house.vehicle(track="1"))
+    await house.passes(20)
+    assert await house.happens(house.vehicle(track="1")) is None
+    assert await house.happens(house.vehicle(track="2")) is not None
+    await house.passes(20)
+    assert await house.happens(house.vehicle(track="2")) is None
+    assert await house.happens(house.vehicle()) is None  # in doubt it is the same visit
+    assert await house.states() == ["done", "done"]
+
+
+async def test_a_cooldown_that_began_before_it_said_for_whom_holds_for_everybody(house: House) -> None:
+    await house.save(LOGS % ("60s", ""))
+    await house.happens(house.vehicle(track="1"))
+    await house.store.submit(Op("UPDATE counters SET sample = NULL WHERE name = 'cooldown'"))
+    assert await house.happens(house.vehicle(track="2")) is None
 
 
 async def test_another_camera_has_its_own_cooldown(house: House) -> None:

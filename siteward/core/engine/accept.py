@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from sqlalchemy import select
@@ -63,6 +63,16 @@ class Met:
     position: Position
     if_step: tuple[Op, ...]
     now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a workflow's counters say of a key: until when it cools down and for whom, the runs of this hour, and whether its cap was said."""
+
+    cools_until: float | None
+    cools_for: bounds.Presence | None
+    runs: int
+    cap_said: bool
 
 
 class Acceptance:
@@ -202,37 +212,55 @@ class Acceptance:
         found = await self._parts.store.read(query)
         return found[0] if found else None
 
-    def _admit(self, met: Met, key: str, counted: tuple[float | None, int, bool]) -> Decided:
-        cools, used, said = counted
-        refusal = bounds.admit(met.limits, now=self._parts.clock.now(), cools_until=cools, runs_this_hour=used)
+    def _admit(self, met: Met, key: str, counted: Counted) -> Decided:
+        # The next car is not refused for the cooldown of the one before.
+        another = counted.cools_for is not None and (
+            bounds.against_waiting(counted.cools_for, met.position.presence) is bounds.Repeat.SUPERSEDES
+        )
+        refusal = bounds.admit(
+            met.limits,
+            now=self._parts.clock.now(),
+            cools_until=None if another else counted.cools_until,
+            runs_this_hour=counted.runs,
+        )
         if refusal is Refusal.PER_HOUR:
-            capped = self._capped(met, said)
+            capped = self._capped(met, counted.cap_said)
             if met.plan.asks:
                 # A cap never hides an ask: the person is asked, AI's own cap bounds the rest.
-                return self._start(met, key, capped, counts=False)
+                return self._start(met, key, capped, counts=False, another=another)
             return Decided((*capped, *self._refused(met.plan, met.event, refusal).ops))
         if refusal is not None:
             return self._refused(met.plan, met.event, refusal)
-        return self._start(met, key, (), counts=True)
+        return self._start(met, key, (), counts=True, another=another)
 
-    async def _counters(self, workflow_id: str, key: str, hour: str) -> tuple[float | None, int, bool]:
-        """Until when the key cools down, the runs of this hour, and whether its cap was said."""
+    async def _counters(self, workflow_id: str, key: str, hour: str) -> Counted:
         query = select(counters).where(counters.c.scope == workflow_id, counters.c.bucket.in_((key, hour)))
         found = {(row["name"], row["bucket"]): row for row in await self._parts.store.read(query)}
         cools, used = found.get(("cooldown", key)), found.get((RUNS, hour))
         until = None if cools is None else cools["until"]
-        return until, used["count"] if used else 0, (CAPPED, hour) in found
+        whose = None if cools is None or cools["sample"] is None else bounds.Presence(**rows.load(cools["sample"]))
+        return Counted(until, whose, used["count"] if used else 0, (CAPPED, hour) in found)
 
     # -- the writes ----------------------------------------------------------------------------------------------------
-    def _start(self, met: Met, key: str, first: tuple[Op, ...], *, counts: bool, superseding: bool = False) -> Decided:
+    def _start(
+        self,
+        met: Met,
+        key: str,
+        first: tuple[Op, ...],
+        *,
+        counts: bool,
+        superseding: bool = False,
+        another: bool = False,
+    ) -> Decided:
         workflow_id, now = met.plan.workflow_id, met.now
         run = _run_of(met)
         ops = [*first, self._run_op(run, RunState.RUNNING, key, None, now), *met.if_step]
         hour = bounds.hour_of(rows.moment(now))
         if met.limits.cooldown > 0:
             until = bounds.cooldown_until(met.limits, rows.moment(now))
-            # The car that ends another's run is not refused for that one's cooldown.
-            ops.append(rows.start_cooldown(workflow_id, key, until, float("inf") if superseding else now))
+            # Neither is the car that ends another's run.
+            past = float("inf") if superseding or another else now
+            ops.append(rows.start_cooldown(workflow_id, key, until, past, asdict(met.position.presence)))
         if counts and not superseding:
             ops.append(rows.count_within(workflow_id, RUNS, hour, met.limits.per_hour))
             ops.append(_clear_capped(workflow_id))

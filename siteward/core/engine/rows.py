@@ -369,14 +369,15 @@ def count_within(scope: str, name: str, bucket: str, cap: int) -> Op:
     )
 
 
-def start_cooldown(workflow_id: str, key: str, until: float, now: float) -> Op:
-    """A met run starts its cooldown; loses the race where one holds. One that would hold for longer than the new one comes from a clock that
+def start_cooldown(workflow_id: str, key: str, until: float, now: float, whose: Mapping[str, JSON]) -> Op:
+    """A met run starts its cooldown, for who or what stood there; loses the race where one holds. One that would hold for longer than the new one comes from a clock that
     was set back, and holds no more."""
     return Op(
-        "INSERT INTO counters (scope, name, bucket, count, until) VALUES (:scope, 'cooldown', :key, 1, :until) "
-        "ON CONFLICT (scope, name, bucket) DO UPDATE SET count = counters.count + 1, until = excluded.until "
-        "WHERE counters.until <= :now OR counters.until > excluded.until",
-        {"scope": workflow_id, "key": key, "until": until, "now": now},
+        "INSERT INTO counters (scope, name, bucket, count, until, sample) "
+        "VALUES (:scope, 'cooldown', :key, 1, :until, :whose) "
+        "ON CONFLICT (scope, name, bucket) DO UPDATE SET count = counters.count + 1, until = excluded.until, "
+        "sample = excluded.sample WHERE counters.until <= :now OR counters.until > excluded.until",
+        {"scope": workflow_id, "key": key, "until": until, "now": now, "whose": dump(whose)},
         expect=1,
     )
 
