@@ -16,7 +16,6 @@ from .host import ApiHost
 from .shapes import Shape, record
 
 NOTHING: Shape = record({})
-_EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,6 @@ from .registry import ActionSpec
 from .tree import At, NodeKind
 
 BESIDE: Final = ("id", "name")
-HOST_KINDS: Final = ("ai", "if", "for_each", "ask_person", "wait_for", "call")
 
 
 def read_steps(at: At, names: Names, plan: str, reading: Reading) -> tuple[tuple[Step, ...], Names | None]:

@@ -60,11 +60,3 @@ def check_texts(at: At, names: Names, reading: Reading) -> None:
         here = At(node, path, entry if path != at.path else at.entry)
         if here.text is not None:
             check_text(here, names, reading)
-
-
-def has_placeholder(text: str) -> bool:
-    """Whether a text reads anything (a malformed text reads nothing)."""
-    try:
-        return any(isinstance(part, Reference) for part in parse_template(text))
-    except BadPlaceholder:
-        return False

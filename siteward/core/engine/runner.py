@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from typing import Final
 
 from sqlalchemy import select
 
@@ -29,8 +28,6 @@ from siteward.core.store.errors import CommitFailed, LostRace, ReadFailed, Store
 from siteward.core.store.schema import events, workflow_run_steps, workflow_runs
 
 _log = logging.getLogger(__name__)
-
-RETRY: Final = "retry"
 
 
 @dataclass(frozen=True, slots=True)
