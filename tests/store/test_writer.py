@@ -218,3 +218,27 @@ class Full:
             self._done.set()
             frame = sys._getframe(1)
             frame.f_locals["connection"].execute("PRAGMA max_page_count=200")
+
+
+async def test_what_is_sent_keeps_its_place_though_nobody_waits_for_it(store: Store, held: Held) -> None:
+    held.go.set()
+    unwatched = store.send(put("a"))
+    raised = store.send(Op("UPDATE counters SET count = 2 WHERE scope = 'a' AND count = 1", expect=1))
+    assert await raised == (1,)
+    assert unwatched.done()
+
+
+async def test_a_plain_read_has_named_parameters_and_gives_rows_by_name(store: Store, held: Held) -> None:
+    held.go.set()
+    await store.submit(put("a", 3), put("b", 4))
+    sql = "SELECT scope, count FROM counters WHERE count >= :least ORDER BY scope"
+    assert await store.fetch(sql, {"least": 4}) == [{"scope": "b", "count": 4}]
+    assert await asyncio.gather(*[store.fetch(sql, {"least": 9}) for _ in range(20)]) == [[]] * 20
+
+
+async def test_a_plain_read_cannot_write_and_says_what_is_wrong(store: Store, held: Held) -> None:
+    held.go.set()
+    with pytest.raises(ReadFailed, match="readonly"):
+        await store.fetch("DELETE FROM counters")
+    with pytest.raises(ReadFailed, match="nowhere"):
+        await store.fetch("SELECT 1 FROM nowhere")

@@ -7,6 +7,8 @@ close (measured: six hops and four times the time on a busy machine).
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +23,7 @@ from sqlalchemy.pool import QueuePool
 from siteward.core.store.boundaries import Boundaries
 from siteward.core.store.errors import DatabaseUnusable, ReadFailed
 from siteward.core.store.migrate import migrate
-from siteward.core.store.writer import BUSY_MILLISECONDS, Counts, Op, Writer
+from siteward.core.store.writer import BUSY_MILLISECONDS, NO_PARAMS, UNWRITABLE, Counts, Op, Params, Writer
 
 READERS = 4
 
@@ -33,6 +35,8 @@ class Store:
         self.path = path
         self._engine = engine
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="siteward-reader")
+        self._of_thread = threading.local()
+        self._raw: list[sqlite3.Connection] = []
         self.writer = writer
 
     @classmethod
@@ -58,6 +62,36 @@ class Store:
         """Commit `ops` as one (see `Writer.submit`)."""
         return await self.writer.submit(*ops)
 
+    def send(self, *ops: Op) -> asyncio.Future[Counts]:
+        """Take `ops` to be committed as one, at once and in this order (see `Writer.send`)."""
+        return self.writer.send(*ops)
+
+    async def fetch(self, sql: str, params: Params = NO_PARAMS) -> list[dict[str, Any]]:
+        """The rows of a statement with named parameters (`:name`), without SQLAlchemy: for what the engine asks all day. Cannot write. Raises
+        `ReadFailed`."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, self._fetch, sql, params)
+
+    def _fetch(self, sql: str, params: Params) -> list[dict[str, Any]]:
+        try:
+            cursor = self._raw_reader().execute(sql, params)
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        except (sqlite3.Error, *UNWRITABLE) as error:
+            raise ReadFailed(f"The database could not be read: {error}. Stop what holds it.") from error
+
+    def _raw_reader(self) -> sqlite3.Connection:
+        """This reader thread's own connection, made at its first use; its statements stay prepared."""
+        connection: sqlite3.Connection | None = getattr(self._of_thread, "connection", None)
+        if connection is None:
+            connection = sqlite3.connect(
+                self.path, isolation_level=None, cached_statements=256, check_same_thread=False
+            )
+            _make_reader(connection, None)
+            self._of_thread.connection = connection
+            self._raw.append(connection)
+        return connection
+
     async def read(self, query: Executable, params: dict[str, Any] | None = None) -> Sequence[dict[str, Any]]:
         """The rows of a SQLAlchemy core query, all read at one instant. The connection cannot write. Raises `ReadFailed`."""
         loop = asyncio.get_running_loop()
@@ -76,6 +110,8 @@ class Store:
         """Write what was submitted and let go of all connections."""
         await self.writer.close()
         await asyncio.to_thread(self._readers.shutdown)
+        for connection in self._raw:
+            connection.close()
         self._engine.dispose()
 
 

@@ -13,9 +13,8 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from siteward.core.store.boundaries import Boundaries, NoBoundaries
 from siteward.core.store.errors import CommitFailed, LostRace, StoreClosed, WriteRefused
@@ -23,6 +22,7 @@ from siteward.core.store.errors import CommitFailed, LostRace, StoreClosed, Writ
 _log = logging.getLogger(__name__)
 
 Params = Mapping[str, Any]
+NO_PARAMS: Final[Params] = {}
 BUSY_MILLISECONDS = 10_000
 MAX_RIDERS = 512
 """Riders in one transaction: bounds how long the database is locked, and what one failed commit takes with it."""
@@ -31,12 +31,11 @@ UNWRITABLE = (ValueError, TypeError, OverflowError)
 """What sqlite3 raises, before any statement runs, for a value that no column holds: half a surrogate pair, a number over 64 bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
+class Op(NamedTuple):
     """One statement with named parameters (`:name`). `expect` is the number of rows that it must touch, else the rider lost its race."""
 
     sql: str
-    params: Params = field(default_factory=lambda: MappingProxyType({}))
+    params: Params = NO_PARAMS
     expect: int | None = None
 
 
@@ -73,11 +72,12 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="siteward-writer", daemon=True)
         self._thread.start()
 
-    async def submit(self, *ops: Op) -> Counts:
-        """Commit `ops` as one: returns the rows each touched, once they are on the disk.
+    def send(self, *ops: Op) -> asyncio.Future[Counts]:
+        """Take `ops` to be committed as one. The future gives the rows each touched, once they are on the disk; its place among the riders is
+        the moment of this call, and nothing is taken back by cancelling it.
 
-        Raises `LostRace` (an `expect` was not met), `WriteRefused` (the database refused a statement), `CommitFailed` (the outcome is not
-        known), `StoreClosed`.
+        The future raises `LostRace` (an `expect` was not met), `WriteRefused` (the database refused a statement), `CommitFailed` (the outcome
+        is not known). Raises `StoreClosed` at once.
         """
         if self._loop is None:
             raise StoreClosed("The store's writer was not started.")
@@ -87,7 +87,11 @@ class Writer:
                 raise StoreClosed("The store is closing: nothing more is written.")
             self._waiting.append(_Rider(ops, future))
             self._wake.notify()
-        return await future
+        return future
+
+    async def submit(self, *ops: Op) -> Counts:
+        """Send `ops` and wait for their outcome."""
+        return await self.send(*ops)
 
     async def close(self) -> None:
         """Write what was submitted, then stop."""
