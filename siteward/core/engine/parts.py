@@ -12,6 +12,7 @@ from siteward.core.agent import LLMClient
 from siteward.core.clock import Clock
 from siteward.core.contract.problems import Report
 from siteward.core.contract.registry import Registry, SiteView
+from siteward.core.engine.meters import Meters, NoMeters
 from siteward.core.engine.seam import HostStep, Skills
 from siteward.core.engine.site_services import SiteServices
 from siteward.core.ids import Ids
@@ -68,6 +69,7 @@ class Parts:
     validate: Validate
     models: Models = field(default_factory=NoModels)
     boundaries: Boundaries = field(default_factory=NoBoundaries)
+    meters: Meters = field(default_factory=NoMeters)
     always_suspend: bool = False
     owner: str = field(default_factory=lambda: f"engine-{os.getpid()}")
 
