@@ -36,6 +36,12 @@ class Crew:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("The task %s ended with an error.", key, exc_info=error)
 
+    async def ended(self, key: str) -> None:
+        """Return when this key has no task."""
+        while (task := self._tasks.get(key)) is not None:
+            await asyncio.wait((task,))
+            await asyncio.sleep(0)
+
     async def idle(self) -> None:
         """Return when no task is left."""
         while self._tasks:

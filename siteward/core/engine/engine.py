@@ -92,6 +92,10 @@ class Engine:
             if not fired and not swept and not self._drivers:
                 return
 
+    async def ended(self, run_id: str) -> None:
+        """Return once nobody drives this run: it has ended, or it waits."""
+        await self._drivers.ended(run_id)
+
     # -- what comes in -------------------------------------------------------------------------------------------------
     async def accept(self, event: Event) -> tuple[str, ...]:
         """Accept an event: returns, once its row is committed, the runs that it made. An event whose id is known makes none."""
