@@ -29,7 +29,7 @@ from siteward.core.integration_host import IntegrationHost
 from siteward.core.models import OpenModels, open_models
 from siteward.core.plugins.discovery import find_custom, find_packages, find_shipped
 from siteward.core.plugins.loader import load
-from siteward.core.plugins.registry import LoadState
+from siteward.core.plugins.registry import Loaded, LoadState
 from siteward.core.plugins.setup import SetUp
 from siteward.core.site.configuration import SiteConfiguration, read_configuration
 from siteward.core.site.services import ServicesOfSite
@@ -115,6 +115,11 @@ class Host:
         return {**await self.integrations.camera_problems(), **wrong}
 
 
+async def load_site(folder: Path, configuration: SiteConfiguration) -> Loaded:
+    """What the site's integrations provide, and what became of each."""
+    return await load((*find_shipped(), *find_packages(), *find_custom(folder)), configuration.integrations)
+
+
 @asynccontextmanager
 async def open_host(
     folder: Path,
@@ -123,8 +128,11 @@ async def open_host(
     configuration: SiteConfiguration | None = None,
     boundaries: Boundaries | None = None,
     database: Path | None = None,
+    applies: bool = True,
+    migrates: bool = True,
 ) -> AsyncIterator[Host]:
-    """Open the site in `folder` and close it again, in the reverse order. `database` is another file than the site's own.
+    """Open the site in `folder` and close it again, in the reverse order. `database` is another file than the site's own. Without `applies`
+    what the configuration says is held and not written; without `migrates` the database is taken as it is (see `beside`).
 
     Raises `ConfigurationInvalid`, and what the store raises.
     """
@@ -133,14 +141,12 @@ async def open_host(
     clock = clock or SystemClock()
     chance = random.SystemRandom()
     ids = TimedIds(clock, chance)
-    found = (*find_shipped(), *find_packages(), *find_custom(folder))
-    skills = HeldSkills(await load(found, configuration.integrations))
+    skills = HeldSkills(await load_site(folder, configuration))
     async with AsyncExitStack() as exits:
-        store = await Store.open(f"sqlite:///{database or folder / DATABASE}", boundaries)
+        store = await Store.open(f"sqlite:///{database or folder / DATABASE}", boundaries, migrates=migrates)
         exits.push_async_callback(store.close)
-        site = await Site.open(
-            store, configuration, clock, ids, Chance(lambda: secrets.token_urlsafe(32), chance.choice)
-        )
+        by_chance = Chance(lambda: secrets.token_urlsafe(32), chance.choice)
+        site = await Site.open(store, configuration, clock, ids, by_chance, applies=applies)
         exits.enter_context(site.guard.armed())
         integrations = IntegrationHost(str(folder), site, skills.now.camera_kinds)
         exits.push_async_callback(integrations.close)

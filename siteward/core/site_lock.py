@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 from typing import Self
 
 from siteward.core.errors import SitewardError
 
 NAME = ".siteward.lock"
+GLANCE_SECONDS = 0.05
 
 
 class SiteInUse(SitewardError):
@@ -22,6 +24,26 @@ class FolderUnwritable(SitewardError):
     """The site's folder cannot be written."""
 
     code = "site.unwritable"
+
+
+def holder(folder: Path) -> str | None:
+    """The process that runs the site in `folder` (its number as text, `unknown` where it did not say), None where nobody does. Nothing is
+    written, and whoever may not read the lock's file sees nobody."""
+    try:
+        file = os.open(folder / NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _told(file)
+    finally:
+        os.close(file)
+    return None
+
+
+def _told(file: int) -> str:
+    return os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"
 
 
 class SiteLock:
@@ -40,20 +62,29 @@ class SiteLock:
                 f"{self._path} cannot be written: {error.strerror}. The host needs a folder that it may write.",
                 where=str(self._path),
             ) from error
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(self._file, 32).decode(errors="replace").strip()
+        if not self._taken():
+            process = _told(self._file)
             os.close(self._file)
             self._file = -1
             raise SiteInUse(
-                f"The site in {self._path.parent} is already running (process {holder or 'unknown'}). Stop that one first, or "
+                f"The site in {self._path.parent} is already running (process {process}). Stop that one first, or "
                 "use another folder with --config DIR.",
                 where=str(self._path.parent),
-            ) from None
+            )
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
         return self
+
+    def _taken(self) -> bool:
+        """Whether the lock is ours. Who only asks for its holder has it for an instant, which a second try outlasts."""
+        for pause in (GLANCE_SECONDS, 0.0):
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(pause)
+            else:
+                return True
+        return False
 
     def __exit__(self, *_: object) -> None:
         if self._file >= 0:

@@ -41,9 +41,14 @@ def test_broken_yaml_is_said_with_line_and_column(site: Path) -> None:
 
 def test_an_unknown_key_is_said_once_with_its_place(site: Path) -> None:
     change(site, "cameras:", "camras:")
-    assert refused(site, "runs") == (
+    assert refused(site, "integration", "list") == (
         "configuration.yaml:9:1: camras: this key is not known here; remove it or correct its name"
     )
+
+
+def test_runs_are_listed_whatever_the_configuration_says(site: Path) -> None:
+    change(site, "cameras:", "camras:")
+    assert on(site, "runs").code == DONE
 
 
 def test_what_is_no_text_is_said(site: Path) -> None:
@@ -56,7 +61,7 @@ def test_what_is_no_text_is_said(site: Path) -> None:
 
 def test_the_place_is_in_the_json_too(site: Path) -> None:
     change(site, "cameras:", "camras:")
-    said = on(site, "runs", "--json")
+    said = on(site, "integration", "list", "--json")
     assert (said.code, said.json["error"]["where"]) == (COULD_NOT, "configuration.yaml:9:1")
 
 

@@ -12,11 +12,13 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from siteward.core.commands.beside import host_beside
 from siteward.core.commands.output import Exit, errors_end_the_command, existing_site, out, print_json, stop
 from siteward.core.host import open_host
 from siteward.core.site.audit import Actor
 from siteward.core.site.permissions import Person, SiteRole
 from siteward.core.site.site import Site
+from siteward.core.site_lock import holder
 
 WHO = Actor("cli")
 """How the audit log names whoever types these commands: a program cannot know who that is."""
@@ -60,7 +62,8 @@ def _password(name: str, *, from_stdin: bool) -> str:
 
 
 async def _add(folder: Path, name: str, password: str, role: SiteRole, cameras: Sequence[str]) -> Person:
-    async with open_host(folder) as host:
+    # The rows of the account are all that is written: what the configuration says by now is for the host's next start.
+    async with open_host(folder, applies=False, migrates=holder(folder) is None) as host:
         _check_cameras(host.site, cameras)
         return await host.site.people.create(WHO, name, password, role, cameras or None)
 
@@ -103,7 +106,7 @@ def user_list_command(context: click.Context, as_json: bool) -> None:
 
 
 async def _everyone(folder: Path) -> list[dict[str, Any]]:
-    async with open_host(folder) as host:
+    async with host_beside(folder) as host:
         return [
             {
                 "name": person.name,

@@ -67,9 +67,11 @@ def _against(context: click.Context, as_json: bool) -> Against:
 
 
 async def _of_site(folder: Path) -> Against:
-    from siteward.core.host import open_host  # a database and every integration: only where a site is asked
+    from siteward.core.commands.beside import (
+        host_beside,
+    )  # a database and every integration: only where a site is asked
 
-    async with open_host(folder) as host:
+    async with host_beside(folder) as host:
         return host.registry, host.services.view(None)
 
 

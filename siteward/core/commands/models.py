@@ -12,6 +12,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from siteward.core.commands.beside import host_beside
 from siteward.core.commands.model_files import downloads, open_for_evaluation
 from siteward.core.commands.output import (
     Exit,
@@ -23,7 +24,6 @@ from siteward.core.commands.output import (
     stop,
 )
 from siteward.core.evaluation.command import cli_eval
-from siteward.core.host import open_host
 from siteward.core.models import OpenModels
 from siteward.core.site_folder import MODELS
 
@@ -48,7 +48,7 @@ def models_list_command(context: click.Context, as_json: bool) -> None:
 
 
 async def _models(folder: Path) -> list[dict[str, Any]]:
-    async with open_host(folder) as host:
+    async with host_beside(folder) as host:
         return [_row(host.models, name, model.kind) for name, model in host.site.configuration.models.items()]
 
 

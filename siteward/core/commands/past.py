@@ -13,6 +13,7 @@ from siteward.core.engine.matcher import fits
 from siteward.core.engine.rows import event_from_row
 from siteward.core.host import Host
 from siteward.core.store.schema import counters, events, workflow_runs, workflows
+from siteward.core.store.store import Store
 
 _PAGE = 200
 
@@ -22,7 +23,7 @@ def shown(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-async def run_rows(host: Host, last: int) -> list[dict[str, Any]]:
+async def run_rows(store: Store, last: int) -> list[dict[str, Any]]:
     """The newest live and Test runs."""
     query = (
         select(workflow_runs, workflows.c.name.label("workflow"))
@@ -40,11 +41,11 @@ async def run_rows(host: Host, last: int) -> list[dict[str, Any]]:
             "why": row["state_reason"],
             "started_at": shown(row["started_at"]),
         }
-        for row in await host.site.store.read(query)
+        for row in await store.read(query)
     ]
 
 
-async def refusals(host: Host) -> list[str]:
+async def refusals(store: Store) -> list[str]:
     """What events started nothing, and why: one line for each workflow and reason of the newest hour that has one."""
     query = (
         select(counters, workflows.c.name.label("workflow"))
@@ -52,7 +53,7 @@ async def refusals(host: Host) -> list[str]:
         .where(counters.c.name.startswith("refused."), counters.c.sample.is_not(None))
         .order_by(counters.c.bucket.desc(), workflows.c.name, counters.c.name)
     )
-    rows = await host.site.store.read(query)
+    rows = await store.read(query)
     return [
         f"{row['workflow']}: {row['count']} in the hour of {row['bucket']} UTC. {json.loads(row['sample'])['why']}"
         for row in rows

@@ -13,6 +13,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from siteward.core.commands.beside import host_beside, store_beside
 from siteward.core.commands.output import (
     Exit,
     errors_end_the_command,
@@ -25,7 +26,7 @@ from siteward.core.commands.output import (
 )
 from siteward.core.commands.past import newest_events, refusals, run_rows, shown
 from siteward.core.demo_site import write_demo_site
-from siteward.core.host import Host, open_host
+from siteward.core.host import Host, load_site, open_host
 from siteward.core.plugins.discovery import CUSTOM
 from siteward.core.site.configuration import read_configuration
 from siteward.core.site_folder import BLUEPRINTS, CONFIGURATION, MODELS, WORKFLOWS
@@ -133,8 +134,10 @@ def runs_command(context: click.Context, last: int, as_json: bool) -> None:
 
 
 async def _runs(folder: Path, last: int) -> tuple[list[dict[str, Any]], list[str]]:
-    async with open_host(folder) as host:
-        return await run_rows(host, last), await refusals(host)
+    async with store_beside(folder) as store:
+        if store is None:
+            return [], []
+        return await run_rows(store, last), await refusals(store)
 
 
 @click.command("try")
@@ -173,8 +176,8 @@ def _would_have(row: dict[str, Any]) -> str:
 
 
 async def _try(folder: Path, name: str, last: int, as_json: bool) -> list[dict[str, Any]]:
-    async with open_host(folder) as host:
-        await host.engine.refresh()
+    async with host_beside(folder) as host:
+        await host.engine.look()
         found = [held for held in host.engine.catalog if name in (held.id, held.name)]
         if len(found) != 1:
             known = ", ".join(sorted(held.name for held in host.engine.catalog)) or "none"
@@ -207,13 +210,14 @@ def integration_list_command(context: click.Context, as_json: bool) -> None:
 
 
 async def _integrations(folder: Path) -> list[dict[str, str]]:
-    async with open_host(folder) as host:
-        return [
-            {
-                "domain": record.domain,
-                "source": record.source.value,
-                "state": record.state.value,
-                "sentence": record.sentence,
-            }
-            for record in sorted(host.skills.now.records, key=lambda record: record.domain)
-        ]
+    configuration = await asyncio.to_thread(read_configuration, folder / CONFIGURATION)
+    loaded = await load_site(folder, configuration)
+    return [
+        {
+            "domain": record.domain,
+            "source": record.source.value,
+            "state": record.state.value,
+            "sentence": record.sentence,
+        }
+        for record in sorted(loaded.records, key=lambda record: record.domain)
+    ]

@@ -73,12 +73,12 @@ class Catalog:
         """The limits of a plan under the site's caps."""
         return limits_of(plan.document, self._parts.skills.registry, self._parts.site.view(None).caps)
 
-    async def refresh(self) -> None:
-        """Read every workflow again, with what is provided and mapped now; says what lost its provider and what has it back."""
+    async def refresh(self, *, says: bool = True) -> None:
+        """Read every workflow again, with what is provided and mapped now; says (in its row) what lost its provider and what has it back."""
         self._plans.clear()
         for row in await self._parts.store.read(select(workflows).order_by(workflows.c.id)):
             plan, attention = await self._newest_plan(row["id"], row["version"])
-            if dump_or_none(attention) != row["attention"] and not _kept(row["attention"], attention):
+            if says and dump_or_none(attention) != row["attention"] and not _kept(row["attention"], attention):
                 await self._say(row["id"], attention)
             sentence = None if attention is None else attention["sentence"]
             self._take(Workflow(row["id"], row["name"], State(row["state"]), row["version"], plan, sentence))

@@ -83,6 +83,10 @@ class Engine:
         await self._schedules.keep()
         self._poked.set()
 
+    async def look(self) -> None:
+        """Read the workflows and write nothing: for a command beside a running engine."""
+        await self.catalog.refresh(says=False)
+
     async def drain(self) -> None:
         """Return once nothing is left to do at this time (for tests and for a host that plays one event to its end)."""
         while True:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from sqlalchemy import select
@@ -50,12 +50,22 @@ class Roles:
 
     async def refresh(self) -> None:
         """Read the table anew."""
+        rows = await self._store.read(select(roles.c.kind, roles.c.role, roles.c.target))
+        self._hold((row["kind"], row["role"], row["target"]) for row in rows)
+
+    async def look(self, configuration: SiteConfiguration) -> None:
+        """What `apply` would leave, with nothing written: for a command beside a running host, whose rows are not the command's to change."""
+        mapped = select(roles.c.kind, roles.c.role, roles.c.target).where(roles.c.settings != _FROM_CONFIGURATION)
+        rows = [(row["kind"], row["role"], row["target"]) for row in await self._store.read(mapped)]
+        self._hold((*rows, *_configured(configuration)))
+
+    def _hold(self, rows: Iterable[tuple[str, str, str]]) -> None:
         found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         behind: dict[str, set[str]] = defaultdict(set)
-        for row in await self._store.read(select(roles)):
-            found[row["kind"]][row["role"]].add(row["target"])
-            if row["kind"] == "camera":
-                behind[row["target"]].add(row["role"])
+        for kind, role, target in rows:
+            found[kind][role].add(target)
+            if kind == "camera":
+                behind[target].add(role)
         self._targets = {kind: {r: frozenset(t) for r, t in entries.items()} for kind, entries in found.items()}
         self._camera_roles = {camera: frozenset(names) for camera, names in behind.items()}
 

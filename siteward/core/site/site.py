@@ -63,8 +63,11 @@ class Site:
         ids: Ids,
         chance: Chance,
         passwords: Passwords | None = None,
+        *,
+        applies: bool = True,
     ) -> Self:
-        """Bring the database to what the configuration says, and open the parts."""
+        """Bring the database to what the configuration says, and open the parts. Without `applies` nothing is written: roles are those of the
+        configuration, lists and groups as the host last wrote them."""
         audit = Audit(clock, ids.new)
         people = People(
             store,
@@ -77,10 +80,14 @@ class Site:
         )
         lists = Lists(store, clock, ids.new, audit)
         roles = Roles(store)
-        await roles.apply(configuration)
-        await lists.apply(configuration.lists)
-        await _apply_destinations(store, configuration, clock)
-        await people.apply_groups()
+        if applies:
+            await roles.apply(configuration)
+            await lists.apply(configuration.lists)
+            await _apply_destinations(store, configuration, clock)
+            await people.apply_groups()
+        else:
+            await roles.look(configuration)
+            await people.refresh()
         guard = ConnectGuard()
         listed = tuple(
             Destination(d.name, d.url, d.purpose, frozenset(d.data_classes), d.tells)

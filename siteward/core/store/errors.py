@@ -41,6 +41,12 @@ class DatabaseNewer(SitewardError):
     code = "store.newer"
 
 
+class DatabaseOlder(SitewardError):
+    """The database is of an older Siteward, and this is not the moment to bring it up to date."""
+
+    code = "store.older"
+
+
 class DatabaseUnusable(SitewardError):
     """The database cannot be opened (no such folder, no right to write, not a database)."""
 

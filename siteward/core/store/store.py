@@ -23,6 +23,7 @@ from sqlalchemy.pool import QueuePool
 from siteward.core.store.boundaries import Boundaries
 from siteward.core.store.errors import DatabaseUnusable, ReadFailed
 from siteward.core.store.migrate import migrate
+from siteward.core.store.revision import require_newest
 from siteward.core.store.writer import BUSY_MILLISECONDS, NO_PARAMS, UNWRITABLE, Counts, Op, Params, Writer
 
 READERS = 4
@@ -40,12 +41,17 @@ class Store:
         self.writer = writer
 
     @classmethod
-    async def open(cls, url: str, boundaries: Boundaries | None = None) -> Store:
-        """Open `sqlite:///path`. Raises `DatabaseNewer`, `DatabaseUnusable`."""
+    async def open(cls, url: str, boundaries: Boundaries | None = None, *, migrates: bool = True) -> Store:
+        """Open `sqlite:///path`. Without `migrates` the database must be there and up to date: a host may run on it.
+
+        Raises `DatabaseNewer`, `DatabaseOlder`, `DatabaseUnusable`."""
         path = sqlite_path(url)
         if not Path(path).parent.is_dir():
             raise DatabaseUnusable(f"The folder of the database {path} does not exist: make it first.", where=path)
-        await asyncio.to_thread(migrate, path)
+        if migrates:
+            await asyncio.to_thread(migrate, path)
+        else:
+            await asyncio.to_thread(require_newest, Path(path))
         writer = Writer(path, boundaries)
         writer.start()
         engine = create_engine(

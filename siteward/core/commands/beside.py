@@ -1,0 +1,41 @@
+"""A site opened beside the host that may run it: for commands that look, which leave everything as the host has it.
+
+What the configuration says by now is held in memory, and the database is neither made, migrated nor brought to it: a file that was edited for the
+next start must not reach a running host through somebody who only lists its runs.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from siteward.core.host import Host, open_host
+from siteward.core.site_folder import DATABASE
+from siteward.core.store.store import Store
+
+
+@asynccontextmanager
+async def host_beside(folder: Path) -> AsyncIterator[Host]:
+    """The site to look at; where no host ever ran, over an empty database that is thrown away. Raises as `open_host`, and `DatabaseOlder`."""
+    if (folder / DATABASE).exists():
+        async with open_host(folder, applies=False, migrates=False) as host:
+            yield host
+        return
+    with tempfile.TemporaryDirectory(prefix="siteward-") as scratch:
+        async with open_host(folder, applies=False, database=Path(scratch) / DATABASE) as host:
+            yield host
+
+
+@asynccontextmanager
+async def store_beside(folder: Path) -> AsyncIterator[Store | None]:
+    """The site's rows alone; None where no host ever ran. Raises what the store raises."""
+    if not (folder / DATABASE).exists():
+        yield None
+        return
+    store = await Store.open(f"sqlite:///{folder / DATABASE}", migrates=False)
+    try:
+        yield store
+    finally:
+        await store.close()
