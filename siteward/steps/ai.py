@@ -6,10 +6,10 @@ Everything that it gives is AI's, also what the host filled in: a rule of the st
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from siteward.core.contract.registry import Provenance
 from siteward.core.engine.seam import AiSurroundings, Done, Labelled, Mode, Outcome, RunView, Wake
 from siteward.core.engine.values import plain
 from siteward.core.errors import SitewardError
+from siteward.core.plugins.guard import Hung, Raised, Worked, attempt_async
 from siteward.core.plugins.objects import AiAnswer, AiLimits, AiMode, AiRequest, Record
 
 _log = logging.getLogger(__name__)
@@ -66,16 +67,17 @@ async def _decide(step: Step, run: RunView) -> AiAnswer:
 
 async def _ask(mode: AiMode, request: AiRequest) -> AiAnswer:
     seconds = min(request.limits.seconds or DEFAULT_SECONDS, LONGEST_SECONDS) + SPARE_SECONDS
-    try:
-        async with asyncio.timeout(seconds):
-            return await mode.run(request)
-    except TimeoutError:
-        return _unsure(OVER_BUDGET, f"The mode {mode.name} did not answer within {seconds:.0f} seconds.")
-    except SitewardError as error:
-        return _unsure(ERROR, error.sentence)
-    except Exception as error:  # noqa: BLE001 (a third party's mode; the promise that no AI step fails a run is kept here)
-        _log.exception("The AI mode %s raised, which no mode may.", mode.name)
-        return _unsure(ERROR, f"The mode {mode.name} broke ({type(error).__name__}).")
+    match await attempt_async(partial(mode.run, request), seconds):
+        case Worked(value=answer):
+            return answer
+        case Hung():
+            return _unsure(OVER_BUDGET, f"The mode {mode.name} did not answer within {seconds:.0f} seconds.")
+        case Raised(error=SitewardError() as error):
+            return _unsure(ERROR, error.sentence)
+        case Raised(error=error):
+            # A third party's mode; the promise that no AI step fails a run is kept here.
+            _log.error("The AI mode %s raised, which no mode may.", mode.name, exc_info=error)
+            return _unsure(ERROR, f"The mode {mode.name} broke ({type(error).__name__}).")
 
 
 def _request(step: Step, run: RunView, around: AiSurroundings) -> AiRequest:

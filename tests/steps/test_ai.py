@@ -13,6 +13,7 @@ from siteward.core.contract.registry import Provenance
 from siteward.core.engine.seam import AiSurroundings, Done, Labelled, Mode
 from siteward.core.engine.values import fill
 from siteward.core.errors import CameraDown
+from siteward.core.plugins.guard import attempt_async
 from siteward.core.plugins.objects import AiAnswer, AiLimits, AiMode, AiRequest, Record
 from siteward.steps import host_steps
 from siteward.steps.ai import LONGEST_SECONDS
@@ -156,23 +157,37 @@ async def test_a_mode_that_never_answers_is_unsure(monkeypatch: pytest.MonkeyPat
 
 async def test_no_file_makes_a_step_take_longer_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
-    real = asyncio.timeout
 
-    def timeout(seconds: float) -> Any:
+    async def attempt(work: Any, seconds: float) -> Any:
         waited.append(seconds)
-        return real(seconds)
+        return await attempt_async(work, seconds)
 
-    monkeypatch.setattr("siteward.steps.ai.asyncio.timeout", timeout)
+    monkeypatch.setattr("siteward.steps.ai.attempt_async", attempt)
     await decided(question=look(limits={"seconds": 86400}))
     assert waited == [LONGEST_SECONDS + 15.0]
 
 
 async def test_stopping_the_host_stops_the_step() -> None:
-    async def cancelled(request: AiRequest) -> AiAnswer:
+    begun = asyncio.Event()
+
+    async def endless(request: AiRequest) -> AiAnswer:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    deciding = asyncio.create_task(decided(endless))
+    await begun.wait()
+    deciding.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await deciding
+
+
+async def test_a_mode_whose_own_task_was_cancelled_is_unsure() -> None:
+    async def gone(request: AiRequest) -> AiAnswer:
         raise asyncio.CancelledError
 
-    with pytest.raises(asyncio.CancelledError):
-        await decided(cancelled)
+    found = await decided(gone)
+    assert (found.outcome, found.columns["unsure_reason"]) == ("unsure", "error")
 
 
 async def test_a_mode_that_nobody_provides_is_unsure() -> None:

@@ -6,11 +6,11 @@ crash between intent and result leaves the intent, and `repeat` says what it mea
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from siteward.core.contract.document import State, Step
@@ -35,6 +35,7 @@ from siteward.core.errors import (
     TooLate,
     UnknownRole,
 )
+from siteward.core.plugins.guard import Hung, Raised, Worked, attempt, attempt_async
 from siteward.core.plugins.objects import Action, ActionCall
 
 _log = logging.getLogger(__name__)
@@ -137,27 +138,14 @@ class Acting:
         if action.perform is None:
             return Failed("skill.broken", f"{call.action} says how it repeats and not how it acts.")
         self._parts.boundaries.reach("act.before")
-        try:
-            async with asyncio.timeout(ACTION_SECONDS):
-                came = await action.perform(call, self._parts.host)
-        except TooLate as error:
-            return Failed(error.code, error.sentence, StepStatus.EXPIRED)
-        except clear as error:
-            return Failed(error.code, error.sentence)
-        except SitewardError as error:
-            return Failed(error.code, error.sentence, StepStatus.UNKNOWN)
-        except TimeoutError:
-            return Failed(
-                OutcomeUnknown.code, f"{call.action} gave no answer in {ACTION_SECONDS:.0f} s.", StepStatus.UNKNOWN
-            )
-        except Exception as error:  # noqa: BLE001 (the edge to code that is not ours: it may raise anything)
-            _log.exception("The action %s raised what no action may raise.", call.action)
-            return Failed("action.broken", f"{call.action} broke ({type(error).__name__}).", StepStatus.UNKNOWN)
-        result: dict[str, Any] = {"result": dict(came)}
-        if decided.authority is not None:
-            result["authority"] = authority_to_json(decided.authority)
-        values = {name: Labelled(value, Provenance.APP) for name, value in came.items()}
-        return Done(values=values, result=result)
+        match await attempt_async(partial(action.perform, call, self._parts.host), ACTION_SECONDS):
+            case Worked(value=came):
+                return _performed(came, decided)
+            case Hung():
+                sentence = f"{call.action} gave no answer in {ACTION_SECONDS:.0f} s."
+                return Failed(OutcomeUnknown.code, sentence, StepStatus.UNKNOWN)
+            case Raised(error=error):
+                return _ended_badly(call.action, error, clear)
 
     def _decide(
         self, spec: ActionSpec, inputs: Mapping[str, Labelled], run: Run
@@ -205,13 +193,36 @@ class Acting:
         )
 
 
+def _performed(came: Mapping[str, JSON], decided: Perform) -> Done:
+    result: dict[str, Any] = {"result": dict(came)}
+    if decided.authority is not None:
+        result["authority"] = authority_to_json(decided.authority)
+    return Done(values={name: Labelled(value, Provenance.APP) for name, value in came.items()}, result=result)
+
+
+def _ended_badly(name: str, error: BaseException, clear: tuple[type[SitewardError], ...]) -> Failed:
+    if isinstance(error, TooLate):
+        return Failed(error.code, error.sentence, StepStatus.EXPIRED)
+    if isinstance(error, clear):
+        return Failed(error.code, error.sentence)
+    if isinstance(error, SitewardError):
+        return Failed(error.code, error.sentence, StepStatus.UNKNOWN)
+    _log.error("The action %s raised what no action may raise.", name, exc_info=error)
+    return Failed("action.broken", f"{name} broke ({type(error).__name__}).", StepStatus.UNKNOWN)
+
+
 def _recorded(action: Action, call: ActionCall, parts: Parts) -> Outcome:
     if action.record is None:
         return Failed("skill.broken", f"{call.action} writes with its step and does not say what.")
-    try:
-        return Done(records=tuple(action.record(call, parts.clock)))
-    except SitewardError as error:
-        return Failed(error.code, error.sentence)
+    record = action.record
+    match attempt(lambda: tuple(record(call, parts.clock))):
+        case Worked(value=records):
+            return Done(records=records)
+        case Raised(error=SitewardError() as error):
+            return Failed(error.code, error.sentence)
+        case Raised(error=error):
+            _log.error("The action %s broke while it said what to record.", call.action, exc_info=error)
+            return Failed("action.broken", f"{call.action} broke ({type(error).__name__}).")
 
 
 def _not_done(decided: WouldHave | Refuse | Expire) -> Outcome:

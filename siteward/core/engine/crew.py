@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Final
 
 _log = logging.getLogger(__name__)
+
+
+CANCEL_SECONDS: Final = 5.0
+"""How long a cancelled task may take to end."""
 
 
 class Crew:
@@ -49,11 +53,14 @@ class Crew:
             await asyncio.sleep(0)
 
     async def stop(self, grace: float) -> None:
-        """Let the tasks end by themselves for `grace` seconds, then cancel them."""
+        """Let the tasks end by themselves for `grace` seconds, then cancel them; who does not listen is left behind."""
         if not self._tasks:
             return
         tasks = list(self._tasks.values())
         _, late = await asyncio.wait(tasks, timeout=grace)
         for task in late:
             task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        if late:
+            _, left = await asyncio.wait(late, timeout=CANCEL_SECONDS)
+            for task in left:
+                _log.error("The task %s did not end and is left behind.", task.get_name())

@@ -1,4 +1,5 @@
-"""The one guard between the engine and the code of steps and integrations: whatever they raise becomes an answer, and nothing hangs."""
+"""The one guard between the engine and the host's own steps: whatever they raise becomes an answer, and nothing hangs. What they call of integrations
+runs under `plugins.guard`, which leaves behind what does not listen."""
 
 from __future__ import annotations
 
@@ -16,15 +17,15 @@ STEP_SECONDS: Final = 900.0
 """No step may take longer before it ends or parks; AI steps have their own, shorter bound."""
 
 
-async def call_step(step: Awaitable[Outcome], seconds: float = STEP_SECONDS) -> Outcome:
+async def call_step(step: Awaitable[Outcome]) -> Outcome:
     """The step's answer; `Failed` where it raised or did not end in time."""
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(STEP_SECONDS):
             return await step
     except SitewardError as error:
         return Failed(error.code, error.sentence)
     except TimeoutError:
-        return Failed("step.timeout", f"The step did not end within {seconds:.0f} seconds.")
+        return Failed("step.timeout", f"The step did not end within {STEP_SECONDS:.0f} seconds.")
     except Exception as error:  # noqa: BLE001 (the edge to code that is not ours: it may raise anything)
         _log.exception("A step raised what no step may raise.")
         return Failed(

@@ -6,10 +6,11 @@ conditions of a list must hold; under `any` one is enough; under `not` none may 
 
 from __future__ import annotations
 
-import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from siteward.core.contract.document import Condition, Path
@@ -18,11 +19,14 @@ from siteward.core.contract.placeholders import names_in
 from siteward.core.contract.registry import Provenance
 from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
+from siteward.core.plugins.guard import Hung, Raised, Worked, attempt_async
 from siteward.core.plugins.objects import ConditionView
 
 from .authority import AUTHORISING, RULE
 from .seam import JSON, Authority, Labelled, Skills
 from .values import MissingValue, as_text, lookup, plain, resolve_settings
+
+_log = logging.getLogger(__name__)
 
 CHECK_SECONDS: Final = 10.0
 """A condition that does not answer in this time has failed."""
@@ -104,14 +108,22 @@ async def _check(
     if unknown is not None:
         return Judgement(False, f"{condition.name}: {{{unknown}}} is not known", condition.path)
     settings = plain(resolve_settings(condition.settings, values))
-    try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            holds = await asked.check(settings, view)
-    except TimeoutError as error:
-        raise ConditionFailed(
-            f"The condition {condition.name} did not answer within {CHECK_SECONDS:.0f} seconds.", where=condition.name
-        ) from error
-    return Judgement(holds, f"{_say(condition.name, settings)}: {'yes' if holds else 'no'}", condition.path)
+    match await attempt_async(partial(asked.check, settings, view), CHECK_SECONDS):
+        case Worked(value=holds):
+            return Judgement(holds, f"{_say(condition.name, settings)}: {'yes' if holds else 'no'}", condition.path)
+        case Hung():
+            raise ConditionFailed(
+                f"The condition {condition.name} did not answer within {CHECK_SECONDS:.0f} seconds.",
+                where=condition.name,
+            )
+        case Raised(error=SitewardError() as error):
+            raise error
+        case Raised(error=error):
+            _log.error("The condition %s raised what no condition may raise.", condition.name, exc_info=error)
+            raise ConditionFailed(
+                f"The condition {condition.name} broke ({type(error).__name__}): see the log, and report it to who made it.",
+                where=condition.name,
+            )
 
 
 def _say(name: str, settings: Mapping[str, JSON]) -> str:

@@ -25,7 +25,7 @@ class TriggerBroken(SitewardError):
 
     code = "trigger.broken"
 
-    def __init__(self, name: str, error: Exception) -> None:
+    def __init__(self, name: str, error: BaseException) -> None:
         super().__init__(
             f"The trigger {name} broke ({type(error).__name__}): see the log, and report it to who made it."
         )
@@ -100,7 +100,7 @@ def fits(
         return event.payload.get("workflow") == workflow_id and event.payload.get("trigger") == name_of_use(use)
     try:
         return trigger.matches(use.settings, event)
-    except Exception as error:  # the edge to code that is not ours: it may raise anything
+    except (Exception, SystemExit) as error:  # the edge to code that is not ours: it may raise anything
         raise TriggerBroken(use.name, error) from error
 
 
@@ -126,7 +126,7 @@ def given_by(
     fixed = fixed_source(use, contracted, registry)
     try:
         told = trigger.values(event)
-    except Exception as error:  # the edge to code that is not ours: it may raise anything
+    except (Exception, SystemExit) as error:  # the edge to code that is not ours: it may raise anything
         raise TriggerBroken(use.name, error) from error
     values = event_values(event, told, spec, contracted, fixed, zone)
     values["trigger"] = Labelled(use.name, Provenance.LITERAL)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from siteward.core.contract.document import Step
@@ -14,6 +14,8 @@ from siteward.core.engine.parts import Parts
 from siteward.core.engine.seam import Done, Failed, Labelled, Outcome
 from siteward.core.engine.values import plain, resolve_settings
 from siteward.core.errors import SitewardError
+from siteward.core.plugins.guard import Hung, Raised, Worked, attempt_async
+from siteward.core.plugins.objects import ThirdPartyStep
 
 _log = logging.getLogger(__name__)
 
@@ -27,15 +29,21 @@ async def run_third_party(parts: Parts, step: Step, values: Mapping[str, Labelle
         return Failed("skill.missing", f"Nobody provides {step.kind} now.")
     try:
         settings = resolve_settings(step.settings, values)
-        async with asyncio.timeout(SECONDS):
-            answer = await kind.run(plain(settings), parts.host)
-    except SitewardError as error:
-        return Failed(error.code, error.sentence)
-    except TimeoutError:
-        return Failed("step.timeout", f"{step.kind} did not end within {SECONDS:.0f} seconds.")
-    except Exception as error:  # noqa: BLE001 (the edge to code that is not ours: it may raise anything)
-        _log.exception("The step kind %s raised what no step may raise.", step.kind)
-        return Failed("step.broken", f"{step.kind} broke ({type(error).__name__}).")
+    except SitewardError as unknown:
+        return Failed(unknown.code, unknown.sentence)
+    match await attempt_async(partial(kind.run, plain(settings), parts.host), SECONDS):
+        case Worked(value=answer):
+            return _labelled(step, spec, settings, answer)
+        case Hung():
+            return Failed("step.timeout", f"{step.kind} did not end within {SECONDS:.0f} seconds.")
+        case Raised(error=SitewardError() as error):
+            return Failed(error.code, error.sentence)
+        case Raised(error=error):
+            _log.error("The step kind %s raised what no step may raise.", step.kind, exc_info=error)
+            return Failed("step.broken", f"{step.kind} broke ({type(error).__name__}).")
+
+
+def _labelled(step: Step, spec: StepKindSpec, settings: Mapping[str, Labelled], answer: ThirdPartyStep) -> Outcome:
     if answer.outcome is not None and answer.outcome not in spec.outcomes:
         return Failed("step.broken", f"{step.kind} answered {answer.outcome}, which its manifest does not list.")
     read = least_trusted(setting.provenance for setting in settings.values())

@@ -67,26 +67,36 @@ async def attempt_in_thread(work: Callable[[], T], seconds: float) -> Worked[T] 
 
 
 async def attempt_async(work: Callable[[], Awaitable[T]], seconds: float) -> Worked[T] | Raised | Hung:
-    """Await foreign code for at most `seconds`. Code that ignores its cancellation is left behind, and said to hang."""
-
-    async def body() -> Worked[T] | Raised:
-        try:
-            return Worked(await work())
-        except (Exception, SystemExit) as error:  # noqa: BLE001 (foreign code: whatever it raises stays its own)
-            return raised(error)
-
-    task = _owned(body())
+    """Await foreign code for at most `seconds`. It runs in a task of its own, so that the deadline is ours and not its own: code that ignores
+    its cancellation is left behind, and said to hang."""
+    task = _owned(_body(work))
     try:
-        done, _ = await asyncio.wait([task], timeout=seconds)
+        # Most code has answered after one round of the loop, which costs no timer.
+        await asyncio.sleep(0)
+        if not task.done():
+            await asyncio.wait([task], timeout=seconds)
     except asyncio.CancelledError:
         task.cancel()
         await asyncio.wait([task], timeout=GRACE_SECONDS)
         raise
-    if done:
+    if task.done():
         return task.result()
     task.cancel()
     await asyncio.wait([task], timeout=GRACE_SECONDS)
     return Hung(seconds)
+
+
+async def _body(work: Callable[[], Awaitable[T]]) -> Worked[T] | Raised:
+    try:
+        return Worked(await work())
+    except asyncio.CancelledError as error:
+        # Raised by the code itself where nobody cancelled it: it waited for a task of its own that is gone.
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return raised(error)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (foreign code: whatever it raises stays its own)
+        return raised(error)
 
 
 _running: set[asyncio.Task[Any]] = set()
