@@ -103,6 +103,8 @@ class Host:
             for record in self.skills.now.records
             if record.state is not LoadState.DISCOVERED
         ]
+        if (trouble := self.engine.trouble) is not None:
+            parts.append({"name": "database", "ok": False, "sentence": trouble})
         parts += [{"name": name, "ok": False, "sentence": sentence} for name, sentence in self.models.problems.items()]
         parts += [{"name": name, "ok": False, "sentence": told} for name, told in (await self._things()).items()]
         return {"ok": all(part["ok"] for part in parts), "parts": parts}

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
+from tests.engine.house import House
+
 
 class Guest:
     """One piece of guest code with every manner that it may have. `begun` counts how often it was called."""
@@ -64,3 +66,15 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
             return
         await asyncio.sleep(0)
     raise AssertionError("it never came to hold")
+
+
+async def goes_by(house: House, seconds: float) -> None:
+    """Time passes, and timer and sweeper do what they do by themselves, up to where they sleep again. Nothing is drained: what the database refuses
+    then is the engine's to bear."""
+    sleeping = house.clock.sleeping
+    await house.clock.advance(seconds)
+    for _ in range(2000):
+        if house.clock.sleeping >= sleeping and not house.engine._drivers:
+            return
+        await asyncio.sleep(0.002)
+    raise AssertionError("timer or sweeper did not come to rest")

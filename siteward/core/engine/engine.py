@@ -18,6 +18,7 @@ from siteward.core.engine.accept import Acceptance
 from siteward.core.engine.also import Also, nothing_also
 from siteward.core.engine.catalog import Catalog
 from siteward.core.engine.crew import Crew
+from siteward.core.engine.outage import Outage
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.rehearsal import Rehearsals
 from siteward.core.engine.runner import Runner
@@ -54,6 +55,7 @@ class Engine:
         self._schedules = Schedules(parts, self.catalog, self.accept)
         self._rehearsals = Rehearsals(parts, self.catalog, self._acceptance, self._waits, self._runner)
         self._retention = Retention(parts.store, parts.clock)
+        self._outage = Outage(parts)
         self._drivers = Crew()
         self._tasks = Crew()
         self._matching: set[str] = set()
@@ -101,8 +103,14 @@ class Engine:
         await self._drivers.ended(run_id)
 
     # -- what comes in -------------------------------------------------------------------------------------------------
+    @property
+    def trouble(self) -> str | None:
+        """Why no event is taken now, in words; None where events are taken."""
+        return self._outage.sentence
+
     async def accept(self, event: Event) -> tuple[str, ...]:
-        """Accept an event: returns, once its row is committed, the runs that it made. An event whose id is known makes none."""
+        """Accept an event: returns, once its row is committed, the runs that it made. An event whose id is known makes none. Raises
+        `CommitFailed` where it is not sure that the event is kept: its source sends it again, if it can."""
         self._matching.add(event.id)
         try:
             new, runs = await self._acceptance.accept(event)
@@ -110,6 +118,9 @@ class Engine:
                 self._drive(runs)
                 self._drive(await self._waits.offer(event))
             return runs
+        except CommitFailed as error:
+            self._outage.failed(error.sentence, refused=1)
+            raise
         finally:
             self._matching.discard(event.id)
 
@@ -228,8 +239,9 @@ class Engine:
                 await self._guarded("matching of what a run left", self._match_left())
                 if not await self._waits.settle(run_id) and run_id not in self._again:
                     break
-        except (CommitFailed, ReadFailed):
+        except (CommitFailed, ReadFailed) as error:
             _log.warning("Run %s stops here until the database answers again.", run_id, exc_info=True)
+            self._outage.failed(error.sentence)
         finally:
             self._again.discard(run_id)
             self._poked.set()
@@ -266,6 +278,7 @@ class Engine:
         while True:
             await self._parts.clock.sleep_until(self._parts.clock.now() + timedelta(seconds=SWEEP_SECONDS))
             await self._guarded("sweeper", self.sweep())
+            await self._guarded("sweeper", self._outage.look())
             await self._guarded("sweeper", self._parts.store.submit(rows.end_rehearsals(self._parts.now())))
             await self._guarded("retention", self._retention.tick())
 
@@ -276,8 +289,10 @@ class Engine:
             await work
         except StoreClosed:
             raise
-        except SitewardError:
+        except SitewardError as error:
             _log.warning("The %s could not finish and tries again.", name, exc_info=True)
+            if isinstance(error, CommitFailed | ReadFailed):
+                self._outage.failed(error.sentence)
             return False
         except Exception:  # noqa: BLE001 (said in the log; a timer that ends takes every wait of the site with it)
             _log.exception("The %s broke and tries again.", name)

@@ -105,3 +105,19 @@ def engine_alert(
     }
     told = {"id": new_id, "kind": "engine", "run": run_id}
     return rows.new_record(new_id, Record("engine", values), {}), rows.publish("alert.raised", told, event.camera, now)
+
+
+def site_alert(parts: Parts, title: str, message: str) -> tuple[Op, ...]:
+    """An alert of the engine's own about the site and not about a run, to the site's owner."""
+    new_id, now = parts.ids.new(), parts.now()
+    values = {
+        "who": [parts.site.owner],
+        "severity": SEVERITY,
+        "title": title,
+        "message": message,
+        "correlation_id": new_id,
+        "chain": 0,
+        "at": now,
+    }
+    told = {"id": new_id, "kind": "engine", "run": None}
+    return rows.new_record(new_id, Record("engine", values), {}), rows.publish("alert.raised", told, None, now)
