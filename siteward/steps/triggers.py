@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from siteward.core.engine.effects import SEVERITIES
 from siteward.core.engine.schedule import next_due
 from siteward.core.events.event import Event
-from siteward.core.events.payload import matches_where, same
-from siteward.core.plugins.event_triggers import common_values, equals, event_trigger
+from siteward.core.events.payload import has, same
+from siteward.core.plugins.event_triggers import (
+    Bound,
+    SettingsTest,
+    all_of,
+    common_values,
+    equals,
+    event_trigger,
+    is_text,
+)
 from siteward.core.plugins.objects import Trigger
 
 from .several import several
@@ -41,8 +50,15 @@ def _event_values(event: Event) -> Mapping[str, Any]:
     return {name: value for name, value in event.payload.items() if value is not None} | common_values(event)
 
 
-def _event_matches(settings: Mapping[str, Any], event: Event) -> bool:
-    return event.type == settings.get("type") and matches_where(settings.get("where") or {}, event)
+def _where(settings: Mapping[str, Any]) -> Bound | None:
+    """The values of `where` in the payload. The type is what the matcher looks up by `event_types`."""
+    where: Mapping[str, Any] = settings.get("where") or {}
+    return all_of(
+        tuple(
+            is_text(name, wanted) if isinstance(wanted, str) else partial(has, name, wanted)
+            for name, wanted in where.items()
+        )
+    )
 
 
 def _schedule_matches(settings: Mapping[str, Any], event: Event) -> bool:
@@ -63,7 +79,7 @@ def host_triggers() -> tuple[Trigger, ...]:
         Trigger(
             "event",
             event_types=lambda settings: (str(settings.get("type", "")),),
-            matches=_event_matches,
+            matches=SettingsTest(_where),
             values=_event_values,
         ),
         Trigger(

@@ -20,7 +20,7 @@ from siteward.core.engine import rows
 from siteward.core.engine.catalog import Catalog, attention_op
 from siteward.core.engine.guarded import call_step
 from siteward.core.engine.limits import Limits, Refusal
-from siteward.core.engine.matcher import Match, TriggerBroken, fits, given_by
+from siteward.core.engine.matcher import Match, TriggerBroken, given_by
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.plan import TOP_IF, Plan
 from siteward.core.engine.position import Position, first_position, position_from_json, position_to_json, trail_after
@@ -116,18 +116,13 @@ class Acceptance:
 
     def _matches(self, event: Event) -> tuple[list[Match], list[Op]]:
         """The first trigger that fits, of each workflow; and a counter for each that broke over this event, so that it holds up no other."""
-        skills, cameras_of = self._parts.skills, self._parts.site.cameras_of
-        found: dict[str, Match] = {}
+        found = self._catalog.index.find(event)
         broken: list[Op] = []
-        for match in self._catalog.index.candidates(event):
-            workflow_id = match.plan.workflow_id
-            try:
-                if workflow_id not in found and fits(match.use, event, skills.triggers, cameras_of, workflow_id):
-                    found[workflow_id] = match
-            except TriggerBroken as error:
-                _log.exception("Event %s cannot start %s.", event.id, match.plan.name)
-                broken += self._counted(workflow_id, event, "broken", error.sentence)
-        return list(found.values()), broken
+        for match, error in found.broken:
+            _log.error("Event %s cannot start %s.", event.id, match.plan.name, exc_info=error)
+            broken += self._counted(match.plan.workflow_id, event, "broken", error.sentence)
+        # A provider that went is out of the index only with the next one.
+        return [match for match in found.matches if match.use.name in self._parts.skills.triggers], broken
 
     async def _is_matched(self, event_id: str) -> bool:
         found = await self._parts.store.read(select(events.c.matched).where(events.c.id == event_id))

@@ -3,8 +3,9 @@ and the residual test of the trigger for those that might."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from siteward.core.contract.document import TriggerUse
 from siteward.core.contract.provenance import least_trusted
@@ -14,6 +15,7 @@ from siteward.core.engine.seam import Labelled
 from siteward.core.engine.values import event_values
 from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
+from siteward.core.plugins.event_triggers import Bound, SettingsTest, bind
 from siteward.core.plugins.objects import Trigger
 
 SCHEDULE = "schedule"
@@ -39,33 +41,130 @@ class Match:
     use: TriggerUse
 
 
+Groups = dict[Bound | None, list[Match]]
+"""Triggers by what they ask of an event beside its type and camera: one answer does for all that ask the same."""
+
+
+@dataclass(slots=True)
+class _OfType:
+    """The triggers for one event type: those that name cameras by camera, those that name none, and schedules by workflow and name.
+    `several`: some workflow has more than one of them."""
+
+    by_camera: dict[str, Groups] = field(default_factory=dict)
+    anywhere: Groups = field(default_factory=dict)
+    due: dict[tuple[str, str], Match] = field(default_factory=dict)
+    workflows: set[str] = field(default_factory=set)
+    several: bool = False
+
+
+class Found(NamedTuple):
+    """What an event may start: of each workflow the first trigger that fits, and the triggers that broke over it."""
+
+    matches: Sequence[Match] = ()
+    broken: Sequence[tuple[Match, TriggerBroken]] = ()
+
+
+NOTHING: Final = Found()
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The triggers of all workflows that take events now. Immutable: an edit builds a new one."""
+    """The triggers of all workflows that take events now, under what was provided and mapped when it was built. Never changed: an edit, a
+    provider or a role that came or went builds a new one."""
 
-    entries: Mapping[tuple[str, str | None], tuple[Match, ...]] = field(default_factory=dict)
+    of_type: Mapping[str, _OfType] = field(default_factory=dict)
 
-    def candidates(self, event: Event) -> Iterable[Match]:
-        """Triggers for this type that name the event's camera, or no camera."""
-        if event.camera is not None:
-            yield from self.entries.get((event.type, event.camera), ())
-        yield from self.entries.get((event.type, None), ())
+    def find(self, event: Event) -> Found:
+        """The triggers that fit. What nobody wants costs two look-ups, and those that ask the same are asked once. A trigger that raises holds
+        up no other."""
+        of_type = self.of_type.get(event.type)
+        if of_type is None:
+            return NOTHING
+        camera = event.camera
+        named = None if camera is None else of_type.by_camera.get(camera)
+        matches: list[Match] = []
+        broken: list[tuple[Match, TriggerBroken]] = []
+        if of_type.due and (due := _due(of_type.due, event)) is not None:
+            matches.append(due)
+        for groups in (named, of_type.anywhere):
+            if not groups:
+                continue
+            for fits_event, group in groups.items():
+                try:
+                    if fits_event is None or fits_event(event):
+                        matches += group
+                except (Exception, SystemExit) as error:  # noqa: BLE001 (the edge to code that is not ours: it may raise anything)
+                    broken += [(match, _broken(match.use, error)) for match in group]
+        if of_type.several:
+            matches = _first_of_each(matches)
+        return Found(matches, broken) if matches or broken else NOTHING
+
+
+def _first_of_each(matches: Sequence[Match]) -> list[Match]:
+    """The trigger of each workflow that stands first in its file."""
+    first: dict[str, Match] = {}
+    for match in matches:
+        held = first.setdefault(match.plan.workflow_id, match)
+        uses = match.plan.document.triggers
+        if held is not match and uses.index(match.use) < uses.index(held.use):
+            first[match.plan.workflow_id] = match
+    return list(first.values())
+
+
+def _due(schedules: Mapping[tuple[str, str], Match], event: Event) -> Match | None:
+    """The one schedule that a due event is for. Its payload is the host's own, or anybody's who sends events of that type."""
+    workflow, trigger = event.payload.get("workflow"), event.payload.get("trigger")
+    if isinstance(workflow, str) and isinstance(trigger, str):
+        return schedules.get((workflow, trigger))
+    return None
+
+
+def _broken(use: TriggerUse, error: BaseException) -> TriggerBroken:
+    broken = TriggerBroken(use.name, error)
+    broken.__cause__ = error
+    return broken
 
 
 def build_index(
     plans: Iterable[Plan], triggers: Mapping[str, Trigger], cameras_of: Callable[[str], frozenset[str]]
 ) -> Index:
     """Index the triggers of `plans`. A camera role stands for the cameras that it is mapped to now."""
-    entries: dict[tuple[str, str | None], list[Match]] = {}
+    of_type: dict[str, _OfType] = {}
+    tests: dict[tuple[str, str], Bound | None] = {}
     for plan in plans:
         for use in plan.document.triggers:
             trigger = triggers.get(use.name)
             if trigger is None:
                 continue
-            for event_type in trigger.event_types(use.settings):
-                for camera in cameras_of_use(use, cameras_of) or (None,):
-                    entries.setdefault((event_type, camera), []).append(Match(plan, use))
-    return Index({key: tuple(found) for key, found in entries.items()})
+            asks = _asks(trigger, use)
+            if asks not in tests:
+                tests[asks] = bind(trigger.matches, use.settings)
+            cameras = cameras_of_use(use, cameras_of)
+            for event_type in dict.fromkeys(trigger.event_types(use.settings)):
+                into = of_type.setdefault(event_type, _OfType())
+                _put(into, Match(plan, use), trigger, cameras, tests[asks])
+    return Index(of_type)
+
+
+def _asks(trigger: Trigger, use: TriggerUse) -> tuple[str, str]:
+    """What a use of a trigger asks of an event beside its type and camera, as a key. The text of settings tells 1 from true and from 1.0."""
+    settings = use.settings
+    if isinstance(trigger.matches, SettingsTest):
+        settings = {name: value for name, value in settings.items() if name != "cameras"}
+    return use.name, repr(settings)
+
+
+def _put(into: _OfType, match: Match, trigger: Trigger, cameras: frozenset[str], asks: Bound | None) -> None:
+    workflow_id = match.plan.workflow_id
+    into.several = into.several or workflow_id in into.workflows
+    into.workflows.add(workflow_id)
+    if trigger.next_due is not None:
+        into.due[workflow_id, name_of_use(match.use)] = match
+    elif cameras:
+        for camera in cameras:
+            into.by_camera.setdefault(camera, {}).setdefault(asks, []).append(match)
+    else:
+        into.anywhere.setdefault(asks, []).append(match)
 
 
 _NO_CAMERA = "\0"
@@ -89,7 +188,7 @@ def fits(
     cameras_of: Callable[[str], frozenset[str]],
     workflow_id: str | None = None,
 ) -> bool:
-    """The whole test of one trigger on one event."""
+    """The whole test of one trigger on one event, as things are provided and mapped now: what `Index.find` has looked up for all."""
     trigger = triggers.get(use.name)
     if trigger is None or event.type not in trigger.event_types(use.settings):
         return False
@@ -101,7 +200,7 @@ def fits(
     try:
         return trigger.matches(use.settings, event)
     except (Exception, SystemExit) as error:  # the edge to code that is not ours: it may raise anything
-        raise TriggerBroken(use.name, error) from error
+        raise _broken(use, error) from error
 
 
 def name_of_use(use: TriggerUse) -> str:

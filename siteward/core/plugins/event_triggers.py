@@ -8,7 +8,10 @@ the site's roles.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from siteward.core.contract.durations import parse_duration
@@ -18,6 +21,42 @@ from siteward.core.events.payload import same
 from .objects import Trigger
 
 Test: TypeAlias = Callable[[Mapping[str, Any], Event], bool]
+Bound: TypeAlias = Callable[[Event], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsTest:
+    """A test that reads its settings once, where they are known before the events are: thousands of workflows are asked about each event. `of`
+    makes the test for settings; None where they ask nothing. It never looks at `cameras`, which the matcher knows."""
+
+    of: Callable[[Mapping[str, Any]], Bound | None]
+
+    def __call__(self, settings: Mapping[str, Any], event: Event) -> bool:
+        bound = self.of(settings)
+        return bound is None or bound(event)
+
+
+def bind(test: Test, settings: Mapping[str, Any]) -> Bound | None:
+    """A test for settings that stay; None where they ask nothing of an event. Settings that cannot be read fail with each event."""
+    if isinstance(test, SettingsTest):
+        with suppress(TypeError, ValueError):
+            return test.of(settings)
+    return partial(test, settings)
+
+
+def all_of(tests: tuple[Bound, ...]) -> Bound | None:
+    """One test that holds where all do."""
+    if len(tests) < 2:
+        return tests[0] if tests else None
+    if len(tests) == 2:
+        one, other = tests
+        return lambda event: one(event) and other(event)
+    return lambda event: all(test(event) for test in tests)
+
+
+def is_text(field: str, wanted: str) -> Bound:
+    """Whether a field of the payload is this text, which nearly all tests ask."""
+    return lambda event: bool(event.payload.get(field) == wanted)
 
 
 def common_values(event: Event) -> dict[str, Any]:
@@ -36,35 +75,45 @@ def event_trigger(name: str, gives: tuple[str, ...] = (), *tests: Test) -> Trigg
         payload = {field: event.payload[field] for field in gives if event.payload.get(field) is not None}
         return payload | common_values(event)
 
-    def matches(settings: Mapping[str, Any], event: Event) -> bool:
-        return event.type == name and all(test(settings, event) for test in tests)
+    def of(settings: Mapping[str, Any]) -> Bound | None:
+        bound = (bind(test, settings) for test in tests)
+        return all_of(tuple(test for test in bound if test is not None))
 
-    return Trigger(name, event_types=lambda settings: (name,), matches=matches, values=values)
+    return Trigger(name, event_types=lambda settings: (name,), matches=SettingsTest(of), values=values)
 
 
 def equals(setting: str) -> Test:
     """The payload's field of the setting's name is what the setting says; a setting that was left out asks nothing."""
 
-    def test(settings: Mapping[str, Any], event: Event) -> bool:
+    def of(settings: Mapping[str, Any]) -> Bound | None:
         wanted = settings.get(setting)
-        return wanted is None or same(wanted, event.payload.get(setting))
+        if wanted is None:
+            return None
+        if isinstance(wanted, str):
+            return is_text(setting, wanted)
+        return lambda event: same(wanted, event.payload.get(setting))
 
-    return test
+    return SettingsTest(of)
 
 
 def lasted(setting: str) -> Test:
     """The payload's `seconds` are at least the setting, a number of seconds or a duration. A source says again how long it lasts."""
 
-    def test(settings: Mapping[str, Any], event: Event) -> bool:
+    def of(settings: Mapping[str, Any]) -> Bound | None:
         wanted = settings.get(setting)
         if wanted is None:
-            return True
-        seconds = event.payload.get("seconds")
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-            return False
-        return bool(seconds >= (parse_duration(wanted) if isinstance(wanted, str) else wanted))
+            return None
+        least = parse_duration(wanted) if isinstance(wanted, str) else wanted
 
-    return test
+        def long_enough(event: Event) -> bool:
+            seconds = event.payload.get("seconds")
+            if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+                return False
+            return bool(seconds >= least)
+
+        return long_enough
+
+    return SettingsTest(of)
 
 
 _PRESENCE: Final = ("zone", "seconds", "track", "label")
