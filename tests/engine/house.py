@@ -153,7 +153,7 @@ def _shipped() -> Loaded:
 
 
 @cache
-def _migrated() -> bytes:
+def migrated() -> bytes:
     """A migrated database, made once: each house begins with a copy."""
     with TemporaryDirectory() as folder:
         migrate(f"{folder}/site.db")
@@ -198,10 +198,7 @@ class House:
         self._seeds = itertools.count(1)
 
     async def open(self) -> None:
-        path = self.folder / "site.db"
-        if not path.exists():
-            path.write_bytes(_migrated())
-        self.store = await Store.open(f"sqlite:///{self.folder}/site.db", self.boundaries)
+        self.store = await self.open_store()
         seed = Random(next(self._seeds))
         parts = Parts(
             store=self.store,
@@ -218,6 +215,13 @@ class House:
         )
         self.engine = Engine(parts)
         await self.engine.start()
+
+    async def open_store(self) -> Store:
+        """The database in the folder, made where there is none."""
+        path = self.folder / "site.db"
+        if not path.exists():
+            path.write_bytes(migrated())
+        return await Store.open(f"sqlite:///{path}", self.boundaries)
 
     async def close(self) -> None:
         await self.engine.stop()

@@ -146,6 +146,32 @@ async def test_the_cap_of_the_hour_is_said_in_one_alert_and_is_over_with_the_hou
     assert (await house.rows(attention))[0]["attention"] is None
 
 
+async def test_events_at_the_same_moment_say_the_cap_of_the_hour_once(house: House) -> None:
+    await house.save(LOGS % ("0s", ", per_hour: 1"))
+    await house.happens(house.vehicle())
+    await asyncio.gather(*(house.engine.accept(house.vehicle(camera=camera)) for camera in ("cam-1", "cam-2", "cam-3")))
+    await house.engine.drain()
+    assert await counted(house, "refused.per_hour") == 3
+    assert await house.engine_alerts() == ["Logs has used its 1 runs of this hour"]
+
+
+async def test_cars_that_end_each_others_runs_are_counted_by_the_cap_too(house: House) -> None:
+    await house.save((LOGS % ("0s", ", per_hour: 2")) + "  - wait: 10m\n")
+    runs = [await house.happens(house.vehicle(track=str(number))) for number in range(4)]
+    assert runs[2:] == [None, None]
+    assert await house.states() == ["cancelled", "waiting"]
+    assert await counted(house, "refused.per_hour") == 2
+    assert await house.engine_alerts() == ["Logs has used its 2 runs of this hour"]
+
+
+async def test_a_cap_hides_no_ask_of_a_car_that_ends_anothers_run_and_is_said(house: House) -> None:
+    await house.save(ASKS % ", per_hour: 1")
+    for number in range(3):
+        await house.happens(house.plate(f"P{number}"))
+    assert await house.states() == ["cancelled", "cancelled", "waiting"]
+    assert await house.engine_alerts() == ["Asks has used its 1 runs of this hour"]
+
+
 async def test_a_cap_never_hides_an_ask(house: House) -> None:
     await house.save(ASKS % ", per_hour: 1, one_at_a_time: plate")
     for number in range(3):

@@ -163,7 +163,7 @@ class Acceptance:
             ended: tuple[Op, ...] = (rows.give_key_up(alive["id"], alive["fence"]),)
         else:
             ended = end_run_ops(alive, RunState.CANCELLED, "superseded", met.now)
-        return self._start(met, key, ended, counts=True, superseding=True)
+        return self._admit(met, key, counted, ended)
 
     async def _is_acting(self, run: Mapping[str, Any]) -> bool:
         if run["state"] != RunState.RUNNING:
@@ -207,10 +207,12 @@ class Acceptance:
         found = await self._parts.store.read(query)
         return found[0] if found else None
 
-    def _admit(self, met: Met, key: str, counted: Counted) -> Decided:
+    def _admit(self, met: Met, key: str, counted: Counted, ended: tuple[Op, ...] = ()) -> Decided:
+        """Cooldown and the hour's cap. `ended` ends the run of the car before, where this one takes its place."""
         # The next car is not refused for the cooldown of the one before.
-        another = counted.cools_for is not None and (
-            bounds.against_waiting(counted.cools_for, met.position.presence) is bounds.Repeat.SUPERSEDES
+        another = bool(ended) or (
+            counted.cools_for is not None
+            and bounds.against_waiting(counted.cools_for, met.position.presence) is bounds.Repeat.SUPERSEDES
         )
         refusal = bounds.admit(
             met.limits,
@@ -222,11 +224,11 @@ class Acceptance:
             capped = self._capped(met, counted.cap_said)
             if met.plan.asks:
                 # A cap never hides an ask: the person is asked, AI's own cap bounds the rest.
-                return self._start(met, key, capped, counts=False, another=another)
+                return self._start(met, key, (*ended, *capped), counts=False, another=another)
             return Decided((*capped, *self._refused(met.plan, met.event, refusal).ops))
         if refusal is not None:
             return self._refused(met.plan, met.event, refusal)
-        return self._start(met, key, (), counts=True, another=another)
+        return self._start(met, key, ended, counts=True, another=another)
 
     async def _counters(self, workflow_id: str, key: str, hour: str) -> Counted:
         query = select(counters).where(counters.c.scope == workflow_id, counters.c.bucket.in_((key, hour)))
@@ -244,8 +246,7 @@ class Acceptance:
         first: tuple[Op, ...],
         *,
         counts: bool,
-        superseding: bool = False,
-        another: bool = False,
+        another: bool,
     ) -> Decided:
         workflow_id, now = met.plan.workflow_id, met.now
         run = _run_of(met)
@@ -253,10 +254,9 @@ class Acceptance:
         hour = bounds.hour_of(rows.moment(now))
         if met.limits.cooldown > 0:
             until = bounds.cooldown_until(met.limits, rows.moment(now))
-            # Neither is the car that ends another's run.
-            past = float("inf") if superseding or another else now
+            past = float("inf") if another else now
             ops.append(rows.start_cooldown(workflow_id, key, until, past, asdict(met.position.presence)))
-        if counts and not superseding:
+        if counts:
             ops.append(rows.count_within(workflow_id, RUNS, hour, met.limits.per_hour))
             ops.append(_clear_capped(workflow_id))
         else:
@@ -306,14 +306,14 @@ class Acceptance:
         """Reaching the hour's cap needs attention, and is said in one alert."""
         plan, parts = met.plan, self._parts
         hour = bounds.hour_of(rows.moment(met.now))
-        counted = rows.count(plan.workflow_id, CAPPED, hour)
         if said:
-            return (counted,)
+            return (rows.count(plan.workflow_id, CAPPED, hour),)
         title = f"{plan.name} has used its {met.limits.per_hour} runs of this hour"
         alert = engine_alert(
             parts, title, "Raise per_hour, or narrow what starts it.", workflow_id=plan.workflow_id, event=met.event
         )
-        return (counted, attention_op(plan.workflow_id, PER_HOUR_ATTENTION), *alert)
+        first = rows.count_first(plan.workflow_id, CAPPED, hour)
+        return (first, attention_op(plan.workflow_id, PER_HOUR_ATTENTION), *alert)
 
 
 PER_HOUR_ATTENTION: Final[dict[str, JSON]] = {"why": "per_hour", "sentence": bounds.SENTENCES[Refusal.PER_HOUR]}

@@ -359,6 +359,15 @@ def count(scope: str, name: str, bucket: str, sample: str | None = None) -> Op:
     )
 
 
+def count_first(scope: str, name: str, bucket: str) -> Op:
+    """The first of something; loses the race where there was one before."""
+    return Op(
+        "INSERT INTO counters (scope, name, bucket, count) VALUES (:scope, :name, :bucket, 1) ON CONFLICT DO NOTHING",
+        {"scope": scope, "name": name, "bucket": bucket},
+        expect=1,
+    )
+
+
 def count_within(scope: str, name: str, bucket: str, cap: int) -> Op:
     """One more of something that has a cap; loses the race where the cap is reached."""
     return Op(
