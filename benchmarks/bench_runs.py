@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from siteward.core.store.schema import workflow_runs
-from siteward.core.store.writer import Op, connect
+from siteward.core.store.sqlite import connect
+from siteward.core.store.writer import Op
 from tests.engine.house import House
 
 PAIRS = 7

@@ -13,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from siteward.core.store.sqlite import Sqlite
 from siteward.core.store.writer import Op, Writer
 
 ROWS = 3000
@@ -45,7 +46,7 @@ def raw(file: Path, at_once: int) -> float:
 
 
 async def grouped(file: Path, at_once: int) -> float:
-    writer = Writer(str(file))
+    writer = Writer(Sqlite(str(file)))
     writer.start()
 
     async def one() -> None:

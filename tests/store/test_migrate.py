@@ -14,7 +14,7 @@ from sqlalchemy import Engine, create_engine, event
 from siteward.core.store.errors import DatabaseNewer, DatabaseUnusable
 from siteward.core.store.migrate import migrate
 from siteward.core.store.schema import metadata
-from siteward.core.store.store import Store, sqlite_path
+from siteward.core.store.store import Store, backend_of
 
 
 def test_a_migrated_database_has_exactly_the_tables_of_the_schema(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["postgresql://host/site", "sqlite://", "sqlite:///:memory:"])
 def test_a_database_of_another_kind_is_refused(url: str) -> None:
     with pytest.raises(DatabaseUnusable, match="sqlite:///"):
-        sqlite_path(url)
+        backend_of(url)
 
 
 class PowerCut(BaseException):

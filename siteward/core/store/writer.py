@@ -1,92 +1,115 @@
 """The group-commit writer: every write of the engine, in one thread with one connection of its own.
 
 While one commit reaches the disk, the writes that arrive collect; the next transaction takes them all and pays for one fsync. There is no
-timer. Each `submit` is a rider: all its operations are kept or none, and its outcome is its own. The order of riders is the
-order of `submit`, and a rider sees the rows of those before it, also inside one transaction.
+timer. Each `send` is a rider: all its operations are kept or none, and its outcome is its own. The order of riders is the
+order of `send`, and a rider sees the rows of those before it, also inside one transaction.
+
+Riders are written one after the other without a savepoint, since nearly all of them succeed; where one does not, everybody is written again,
+each inside a savepoint, so that only the guilty one is undone. Statements that lost lately get their savepoint at once.
+
+What it costs the loop: a future for each rider and one wake of the thread for all that one turn of the loop sends; and one wake of the loop for all
+that were committed. Fewer wakes also mean fewer fights of the two threads over the interpreter's lock.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from queue import Empty, SimpleQueue
+from typing import Final
 
+from siteward.core.store.backend import Backend, NothingKept, Session
 from siteward.core.store.boundaries import Boundaries, NoBoundaries
 from siteward.core.store.errors import CommitFailed, LostRace, StoreClosed, WriteRefused
+from siteward.core.store.statements import Op
+
+__all__ = ["Op", "Writer"]
 
 _log = logging.getLogger(__name__)
 
-Params = Mapping[str, Any]
-NO_PARAMS: Final[Params] = {}
-BUSY_MILLISECONDS = 10_000
-MAX_RIDERS = 512
+MAX_RIDERS: Final = 512
 """Riders in one transaction: bounds how long the database is locked, and what one failed commit takes with it."""
+CAREFUL_RIDERS: Final = 64
+"""After a rider was undone, the next so many of the same statements get a savepoint each."""
+PATIENCE_SECONDS: Final = 10.0
+"""How long riders wait for a connection that was lost, before they are told that nothing was kept."""
+FIRST_PAUSE: Final = 0.05
+LONGEST_PAUSE: Final = 2.0
 
-UNWRITABLE = (ValueError, TypeError, OverflowError)
-"""What sqlite3 raises, before any statement runs, for a value that no column holds: half a surrogate pair, a number over 64 bits."""
-
-
-class Op(NamedTuple):
-    """One statement with named parameters (`:name`). `expect` is the number of rows that it must touch, else the rider lost its race."""
-
-    sql: str
-    params: Params = NO_PARAMS
-    expect: int | None = None
-
-
+_Shape = tuple[str, ...]
 Counts = tuple[int, ...]
 _Failure = LostRace | WriteRefused | CommitFailed
 
 
-@dataclass(slots=True)
 class _Rider:
-    ops: Sequence[Op]
-    future: asyncio.Future[Counts]
-    counts: Counts = ()
-    failure: _Failure | None = None
+    """One `send`: what it writes, whom it tells, and what became of it."""
+
+    __slots__ = ("counts", "failure", "future", "ops")
+
+    def __init__(self, ops: tuple[Op, ...], future: asyncio.Future[Counts]) -> None:
+        self.ops = ops
+        self.future = future
+        self.counts: Counts = ()
+        self.failure: _Failure | None = None
+
+    def shape(self) -> _Shape:
+        return tuple([op.sql for op in self.ops])
 
 
 class Writer:
     """Takes writes from the loop, commits them in groups, and tells each rider its own outcome."""
 
-    def __init__(self, path: str, boundaries: Boundaries | None = None) -> None:
-        self._path = path
+    def __init__(self, backend: Backend, boundaries: Boundaries | None = None) -> None:
+        self._backend = backend
         self._boundaries = boundaries or NoBoundaries()
-        self._waiting: deque[_Rider] = deque()
-        self._wake = threading.Condition()
+        self._sent: list[_Rider] = []
+        self._handed: SimpleQueue[list[_Rider] | None] = SimpleQueue()
+        self._backlog: deque[_Rider] = deque()
+        self._careful: dict[_Shape, int] = {}
         self._closing = False
+        self._over = False
+        self._hurry = threading.Event()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._session: Session | None = None
+        self._until = 0.0
         self.commits = 0
+        self.riders = 0
+        """How many were committed, and in how many transactions."""
+        self.seconds = 0.0
+        """Spent in transactions."""
         self.committed: list[Callable[[], None]] = []
         """Called on the loop after each group of writes was told its outcome; a listener does no more than set an event."""
 
+    @property
+    def waiting(self) -> int:
+        """Writes that are not in a transaction yet."""
+        return len(self._sent) + len(self._backlog)
+
     def start(self) -> None:
-        """Start the thread. Must be called on the loop whose tasks submit."""
+        """Start the thread. Must be called on the loop whose tasks send."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="siteward-writer", daemon=True)
         self._thread.start()
 
     def send(self, *ops: Op) -> asyncio.Future[Counts]:
-        """Take `ops` to be committed as one. The future gives the rows each touched, once they are on the disk; its place among the riders is
-        the moment of this call, and nothing is taken back by cancelling it.
+        """Take `ops` to be committed as one. The future is done once they are on the disk; its place among the riders is the moment of this
+        call, and nothing is taken back by cancelling it. Must be called on the writer's loop.
 
         The future raises `LostRace` (an `expect` was not met), `WriteRefused` (the database refused a statement), `CommitFailed` (the outcome
         is not known). Raises `StoreClosed` at once.
         """
-        if self._loop is None:
-            raise StoreClosed("The store's writer was not started.")
-        future: asyncio.Future[Counts] = self._loop.create_future()
-        with self._wake:
-            if self._closing:
-                raise StoreClosed("The store is closing: nothing more is written.")
-            self._waiting.append(_Rider(ops, future))
-            self._wake.notify()
+        loop = self._loop
+        if loop is None or self._closing:
+            raise StoreClosed("The store is closed, or closing: nothing more is written.")
+        if not self._sent:
+            loop.call_soon(self._hand_over)
+        future = loop.create_future()
+        self._sent.append(_Rider(ops, future))
         return future
 
     async def submit(self, *ops: Op) -> Counts:
@@ -94,134 +117,214 @@ class Writer:
         return await self.send(*ops)
 
     async def close(self) -> None:
-        """Write what was submitted, then stop."""
-        with self._wake:
-            self._closing = True
-            self._wake.notify()
+        """Write what was sent, then stop."""
+        self._closing = True
+        self._hurry.set()
+        self._hand_over()
+        self._handed.put(None)
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
             self._thread = None
 
+    def _hand_over(self) -> None:
+        """One wake of the thread for all that this turn of the loop sent."""
+        if self._sent:
+            sent, self._sent = self._sent, []
+            self._handed.put(sent)
+            if self._over:
+                self._give_up([])
+
     # -- the thread ----------------------------------------------------------------------------------------------------
     def _run(self) -> None:
-        connection = connect(self._path)
         riders: list[_Rider] | None = []
         try:
             while (riders := self._next_riders()) is not None:
-                self._write(connection, riders)
+                begun = time.perf_counter()
+                self._write(riders)
+                self.seconds += time.perf_counter() - begun
                 self._tell(riders)
         finally:
-            if riders is not None:
-                self._give_up(riders)
-            connection.close()
+            self._over = True
+            self._closing = True
+            self._give_up(riders or [])
+            if self._session is not None:
+                self._session.close()
 
     def _give_up(self, riders: list[_Rider]) -> None:
-        """The thread ends by an error that nobody foresaw (threading says it): whoever waits is told, and nobody waits from now on."""
-        with self._wake:
-            self._closing = True
-            left = [*riders, *self._waiting]
-            self._waiting.clear()
+        """The thread ended by an error that nobody foresaw (threading says it): whoever waits is told, and nobody waits from now on."""
+        left = [*riders, *self._backlog]
+        self._backlog.clear()
+        try:
+            while True:
+                left += self._handed.get_nowait() or []
+        except Empty:
+            pass
         for rider in left:
             rider.failure = CommitFailed("The writer of the database broke: restart Siteward, its log says why.")
-        self._tell(left)
+        if left:
+            self._tell(left)
 
     def _next_riders(self) -> list[_Rider] | None:
-        with self._wake:
-            while not self._waiting:
-                if self._closing:
-                    return None
-                self._wake.wait()
-            count = min(len(self._waiting), MAX_RIDERS)
-            return [self._waiting.popleft() for _ in range(count)]
+        """What waits, up to a bound; None once nothing waits and nothing will come."""
+        backlog = self._backlog
+        try:
+            handed = self._handed.get(block=not backlog)
+            while handed is not None:
+                backlog += handed
+                handed = self._handed.get_nowait()
+            self._handed.put(None)  # the end: after what waits
+        except Empty:
+            pass
+        if not backlog:
+            return None
+        if len(backlog) <= MAX_RIDERS:
+            riders = list(backlog)
+            backlog.clear()
+            return riders
+        return [backlog.popleft() for _ in range(MAX_RIDERS)]
 
-    def _write(self, connection: sqlite3.Connection, riders: list[_Rider]) -> None:
-        """One transaction for all; one each when the transaction itself was lost to one of them."""
-        if not self._transaction(connection, riders) and len(riders) > 1:
-            for rider in riders:
-                rider.failure = None
-                self._transaction(connection, [rider])
+    def _write(self, riders: list[_Rider]) -> None:
+        """One transaction for all; one with savepoints where somebody failed; one each where the transaction itself was lost to one of them."""
+        self._until = time.monotonic() + PATIENCE_SECONDS
+        if self._transaction(riders, careful=False) or self._transaction(riders, careful=True):
+            return
+        for number, rider in enumerate(riders):
+            self._transaction([rider], careful=True, last=True)
+            if self._session is None:
+                _fail_all(riders[number + 1 :], NothingKept(str(rider.failure)))
+                return
 
-    def _transaction(self, connection: sqlite3.Connection, riders: list[_Rider]) -> bool:
-        """False where the database gave up the whole transaction before its commit: then nothing is kept and it can be replayed."""
+    def _transaction(self, riders: list[_Rider], *, careful: bool, last: bool = False) -> bool:
+        """False where nothing was kept and it is to be tried with more care. `last`: there is no more care than this."""
+        for rider in riders:
+            rider.failure = None
         self._boundaries.reach("commit.begin")
         try:
-            connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
+            session = self._connected()
+            session.begin()
+        except NothingKept as error:
             _fail_all(riders, error)
             return True
-        for rider in riders:
-            self._execute(connection, rider)
-            if not connection.in_transaction:
+        try:
+            self._execute(session, riders, careful)
+        except (LostRace, WriteRefused) as error:
+            session.rollback()
+            if len(riders) > 1:
                 return False
+            riders[0].failure = error
+            return True
+        except NothingKept as error:
+            session.rollback()
+            if last:
+                _fail_all(riders, error)
+            return last
         self._boundaries.reach("commit.before")
         try:
-            connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            session.commit()
+        except CommitFailed as error:
             _fail_all(riders, error)
             return True
         self.commits += 1
+        self.riders += len(riders)
         self._boundaries.reach("commit.after")
         return True
 
-    def _execute(self, connection: sqlite3.Connection, rider: _Rider) -> None:
-        """A rider inside its own savepoint, so that only it is undone when it fails."""
-        try:
-            connection.execute("SAVEPOINT rider")
-            rider.counts = _counts(connection, rider.ops)
-            connection.execute("RELEASE rider")
+    def _execute(self, session: Session, riders: list[_Rider], careful: bool) -> None:
+        """Raises what the first failure of a rider without a savepoint is; `NothingKept`."""
+        if len(riders) == 1 or not (careful or self._careful):
+            self._straight(session, riders)
             return
-        except LostRace as lost:
-            rider.failure = lost
-        except (sqlite3.Error, *UNWRITABLE) as error:
-            rider.failure = WriteRefused(f"The database refused a write: {error}.")
-        if connection.in_transaction:
-            connection.execute("ROLLBACK TO rider")
-            connection.execute("RELEASE rider")
+        for some, alone in self._stretches(riders, careful):
+            if alone:
+                self._attempt(session, some[0])
+            else:
+                self._straight(session, some)
+
+    def _straight(self, session: Session, riders: list[_Rider]) -> None:
+        counts = session.run([op for rider in riders for op in rider.ops])
+        begin = 0
+        for rider in riders:
+            end = begin + len(rider.ops)
+            rider.counts = tuple(counts[begin:end])
+            begin = end
+
+    def _stretches(self, riders: list[_Rider], careful: bool) -> Iterator[tuple[list[_Rider], bool]]:
+        """The riders in their order: those that are likely to succeed in one go, the others one by one."""
+        some: list[_Rider] = []
+        for rider in riders:
+            if careful or rider.shape() in self._careful:
+                if some:
+                    yield some, False
+                    some = []
+                yield [rider], True
+            else:
+                some.append(rider)
+        if some:
+            yield some, False
+
+    def _attempt(self, session: Session, rider: _Rider) -> None:
+        """A rider inside its own savepoint, so that only it is undone when it fails. Raises `NothingKept`."""
+        session.mark()
+        try:
+            rider.counts = tuple(session.run(rider.ops))
+        except (LostRace, WriteRefused) as error:
+            if not session.in_transaction:
+                raise NothingKept(error.sentence) from error
+            rider.failure = error
+            session.undo()
+            if len(self._careful) > MAX_RIDERS:
+                self._careful.clear()
+            self._careful[rider.shape()] = CAREFUL_RIDERS
+            return
+        session.keep()
+        if self._careful:
+            self._forgive(rider.shape())
+
+    def _forgive(self, shape: _Shape) -> None:
+        left = self._careful.get(shape, 0) - 1
+        if left > 0:
+            self._careful[shape] = left
+        else:
+            self._careful.pop(shape, None)
+
+    def _connected(self) -> Session:
+        """The connection, made again where it was lost. Raises `NothingKept` when it cannot be had for too long."""
+        if self._session is not None and not self._session.lost:
+            return self._session
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                self._session = self._backend.session()
+                return self._session
+            except NothingKept:
+                if time.monotonic() + pause > self._until or self._hurry.is_set():
+                    raise
+            self._hurry.wait(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     def _tell(self, riders: list[_Rider]) -> None:
         assert self._loop is not None
         try:
-            self._loop.call_soon_threadsafe(_resolve, riders)
-            for listener in tuple(self.committed):
-                self._loop.call_soon_threadsafe(listener)
+            self._loop.call_soon_threadsafe(self._resolve, riders)
         except RuntimeError:  # the loop is closed: there is nobody left to tell
             _log.warning("The loop ended before %d writes could be answered.", len(riders))
 
-
-def connect(path: str) -> sqlite3.Connection:
-    """A connection as the engine needs it: durable at each commit, foreign keys on, patient with other writers."""
-    connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MILLISECONDS / 1000, cached_statements=256)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
-    return connection
-
-
-def _counts(connection: sqlite3.Connection, ops: Sequence[Op]) -> Counts:
-    counts = []
-    for op in ops:
-        count = connection.execute(op.sql, dict(op.params)).rowcount
-        if op.expect is not None and count != op.expect:
-            raise LostRace(f"A row changed meanwhile ({count} rows instead of {op.expect}): {op.sql[:80]}")
-        counts.append(count)
-    return tuple(counts)
+    def _resolve(self, riders: Sequence[_Rider]) -> None:
+        """On the loop: each rider's own outcome."""
+        for rider in riders:
+            if rider.future.done():  # its task was cancelled meanwhile; the rows stand
+                continue
+            if rider.failure is None:
+                rider.future.set_result(rider.counts)
+            else:
+                rider.future.set_exception(rider.failure)
+        for listener in tuple(self.committed):
+            listener()
 
 
-def _fail_all(riders: Sequence[_Rider], error: sqlite3.Error) -> None:
+def _fail_all(riders: Sequence[_Rider], error: NothingKept | CommitFailed) -> None:
     for rider in riders:
-        rider.failure = CommitFailed(
-            f"The database could not be written: {error}. Free disk space, or stop what holds it."
-        )
-
-
-def _resolve(riders: Sequence[_Rider]) -> None:
-    for rider in riders:
-        if rider.future.done():  # its task was cancelled meanwhile; the rows stand
-            continue
-        if rider.failure is not None:
-            rider.future.set_exception(rider.failure)
-        else:
-            rider.future.set_result(rider.counts)
+        rider.failure = CommitFailed(error.sentence)
