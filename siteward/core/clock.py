@@ -1,7 +1,7 @@
 """The one clock and the one random source of a host; everything that depends on time or chance is given them.
 
-`now()` is the wall clock in UTC (what rows carry); `since_boot()` counts seconds and goes on while the machine sleeps
-(freshness of an authority); `sleep_until` wakes at a wall-clock time, re-checking so that a jump of the clock is noticed.
+`now()` is the wall clock in UTC (what rows carry); `since_boot()` counts seconds and goes on while the machine sleeps, and each start of the
+machine counts in a range of its own (freshness of an authority); `sleep_until` wakes at a wall-clock time, re-checking so that a jump of the clock is noticed.
 """
 
 from __future__ import annotations
@@ -9,10 +9,20 @@ from __future__ import annotations
 import asyncio
 import time
 from datetime import UTC, datetime
-from typing import Protocol
+from functools import cache
+from pathlib import Path
+from typing import Final, Protocol
+from zlib import crc32
 
 RECHECK_SECONDS = 30.0
 """A sleeper looks at the wall clock at least this often, so that it neither oversleeps nor fires early after a jump."""
+
+
+BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
+"""Linux's own name of each start of the machine; containers see the one of their machine."""
+RANGES: Final = 1 << 16
+RANGE_SECONDS: Final = 1e8
+"""Three years of counting, after which it runs into the next range. All of it fits a float to a thousandth of a second."""
 
 
 class Clock(Protocol):
@@ -23,7 +33,8 @@ class Clock(Protocol):
         ...
 
     def since_boot(self) -> float:
-        """Seconds on a clock that never jumps and counts sleep."""
+        """Seconds on a clock that never jumps and counts sleep. Of two readings, the difference is the time between them, and is years where the
+        machine was started anew in between (or is negative)."""
         ...
 
     async def sleep_until(self, due: datetime) -> None:
@@ -38,8 +49,18 @@ class SystemClock:
         return datetime.now(UTC)
 
     def since_boot(self) -> float:
-        return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+        return _range_of_this_boot() + time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
     async def sleep_until(self, due: datetime) -> None:
         while (left := (due - self.now()).total_seconds()) > 0:  # noqa: ASYNC110 (a wall clock gives no event)
             await asyncio.sleep(min(left, RECHECK_SECONDS))
+
+
+@cache
+def _range_of_this_boot() -> float:
+    """Where this start of the machine begins to count; 0 where the system has no name for it."""
+    try:
+        name = BOOT_ID.read_text().strip()
+    except OSError:
+        return 0.0
+    return crc32(name.encode()) % RANGES * RANGE_SECONDS

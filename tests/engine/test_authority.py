@@ -174,6 +174,8 @@ def test_a_reply_from_before_a_power_cut_opens_nothing_an_hour_later() -> None:
 def test_a_machine_that_lost_its_wall_clock_in_the_cut_opens_nothing_either() -> None:
     given = replace(REPLY, at=NOW, boot=86_400.0)
     assert isinstance(verdict(after_ai(given), now=NOW + timedelta(seconds=2), boot=61.0), Expired)
+    # It goes on where it stood, and has been up for ten seconds: an hour may have passed.
+    assert isinstance(verdict(after_ai(given), now=NOW + timedelta(seconds=10), boot=10.0), Expired)
     assert isinstance(verdict(after_ai(given), now=datetime(1970, 1, 1, tzinfo=UTC), boot=5.0), Expired)
 
 

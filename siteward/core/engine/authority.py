@@ -24,6 +24,8 @@ CALL: Final = "call"
 AUTHORISING: Final = "authorising"
 RULE: Final = "rule"
 PERSONS: Final = frozenset({REPLY, CALL})
+LONG_AGO: Final = timedelta(days=100 * 365)
+"""The age of what was allowed before the machine was last started: older than any site allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,19 +148,14 @@ def _whose(arguments: Mapping[str, Labelled]) -> str:
 def _age(authority: Authority, event: Event, now: datetime, boot: float | None) -> timedelta:
     """How old an authority is: the longest that any clock says.
 
-    A reply ages from its commit. The clock that counts sleep is right within one boot, the wall clock across boots; which of the two
-    cases it is cannot be told for certain (after a power cut the counter may already be past the old mark), so the older answer
-    counts: a jump of the wall clock can end an authority early and can never keep one alive. A time in the future by more than the clocks can explain is as
-    wrong as one in the past. What was not given by a person is as old as its event.
+    A reply ages from its commit, what was not given by a person from its event. A jump of the wall clock can end an authority early and can never keep
+    one alive: the clock that counts sleep is asked too, and a time in the future is as wrong as one in the past. Nothing is carried over a restart
+    of the machine, however short it seems: a box without a clock of its own goes on after a power cut where it stood before.
     """
-    if authority.kind not in PERSONS:
-        return abs(now - event.at)
-    wall = abs(now - authority.at)
+    wall = abs(now - (authority.at if authority.kind in PERSONS else event.at))
     if authority.boot is None or boot is None:
         return wall
-    if boot < authority.boot:
-        return max(wall, timedelta(seconds=boot))
-    return max(wall, timedelta(seconds=boot - authority.boot))
+    return max(wall, timedelta(seconds=boot - authority.boot)) if boot >= authority.boot else LONG_AGO
 
 
 # From one trail to the next.
