@@ -121,6 +121,7 @@ async def test_a_cooldown_that_began_before_it_said_for_whom_holds_for_everybody
     await house.save(LOGS % ("60s", ""))
     await house.happens(house.vehicle(track="1"))
     await house.store.submit(Op("UPDATE counters SET sample = NULL WHERE name = 'cooldown'"))
+    await house.restart()
     assert await house.happens(house.vehicle(track="2")) is None
 
 

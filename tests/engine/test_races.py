@@ -12,6 +12,8 @@ from sqlalchemy import select
 
 from siteward.core.contract.document import State
 from siteward.core.engine import acting
+from siteward.core.engine.runner import Drove
+from siteward.core.engine.views import Run
 from siteward.core.errors import ConfigurationInvalid, Conflict
 from siteward.core.plugins.objects import ActionCall
 from siteward.core.store.errors import ReadFailed
@@ -221,21 +223,21 @@ async def test_a_relay_that_hangs_ends_unknown_and_is_not_asked_again(
 
 # -- nobody is forgotten -------------------------------------------------------------------------------------------------
 async def test_an_answer_in_the_last_moment_of_a_driver_is_taken_up_at_once(house: House) -> None:
-    """The reply comes after the driver's last look at its mailbox and before its end: no sweep has to find it."""
+    """The reply comes after the run has parked and before its driver's end: no sweep has to find it."""
     await house.save(ASKS % "")
-    settle = house.engine._waits.settle
+    drive = house.engine._runner.drive
     told = False
 
-    async def then_a_reply(run_id: str | None = None) -> tuple[str, ...]:
+    async def then_a_reply(run: Run | str) -> Drove:
         nonlocal told
-        found = await settle(run_id)
-        if run_id is not None and not told:
+        drove = await drive(run)
+        if not told:
             told = True
             (question,) = await house.rows(workflow_approvals)
             await house.engine.answer(question["id"], "Let in", GUARD)
-        return found
+        return drove
 
-    house.engine._waits.settle = then_a_reply  # type: ignore[method-assign]
+    house.engine._runner.drive = then_a_reply  # type: ignore[method-assign]
     await house.engine.accept(house.vehicle())
     await house.engine._drivers.idle()
     assert told
@@ -262,19 +264,19 @@ async def test_a_trigger_that_breaks_holds_up_no_other_workflow_and_is_counted(h
 
 async def test_a_database_that_cannot_be_read_stops_neither_timer_nor_runs(house: House) -> None:
     await house.save(WAITS_FOR)
-    read = house.store.read
+    read, fetch = house.store.read, house.store.fetch
 
     async def held(query: Any, params: Any = None) -> Any:
         raise ReadFailed("the database is locked")
 
     await house.engine.accept(house.vehicle())
-    house.store.read = held  # type: ignore[method-assign]
+    house.store.read = house.store.fetch = held  # type: ignore[method-assign]
     await house.engine._drivers.idle()
-    house.engine._poked.set()
+    house.engine._timer.look()
     for _ in range(20):
         await asyncio.sleep(0)
     assert {"timer", "sweeper"} <= {key for key in house.engine._tasks._tasks if key in house.engine._tasks}
-    house.store.read = read  # type: ignore[method-assign]
+    house.store.read, house.store.fetch = read, fetch  # type: ignore[method-assign]
     await house.engine.drain()
     assert await house.states() == ["waiting"]
     await house.passes(120)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from siteward.core.engine.acting import Acted
 from siteward.core.engine.limits import hour_of
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.position import Position, position_to_json, wait_to_json
-from siteward.core.engine.records import engine_alert, record_ops
+from siteward.core.engine.records import Left, engine_alert, record_ops
 from siteward.core.engine.seam import (
     Done,
     Failed,
@@ -30,6 +30,7 @@ from siteward.core.engine.seam import (
 )
 from siteward.core.engine.values import values_to_json
 from siteward.core.engine.views import AI_CALLS, Run
+from siteward.core.events.event import Event
 from siteward.core.store.schema import workflow_approvals
 from siteward.core.store.writer import Op
 
@@ -50,6 +51,16 @@ AI_COLUMNS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Onward:
+    """What follows a step's commit: the run at its next position (None where it parked or ended), what it waits for, and the events that
+    the step left."""
+
+    run: Run | None = None
+    parked: Park | None = None
+    events: tuple[Event, ...] = ()
+
+
 class Commits:
     """Writes what came of steps."""
 
@@ -68,33 +79,33 @@ class Commits:
         """The run has no further step."""
         await self._parts.store.submit(*self._move(run, run.position))
 
-    async def outcome(self, run: Run, step: Step, path: str, acted: Acted, started: float) -> Run | None:
-        """Commit a step's outcome. The run at its next position, or None where it parked or ended."""
+    async def outcome(self, run: Run, step: Step, path: str, acted: Acted, started: float) -> Onward:
+        """Commit a step's outcome."""
         self._parts.boundaries.reach("step.answered")
         match acted.outcome:
             case Done():
                 position = run.position.after(step, path, acted.outcome, run.plan)
-                ops = self._done(run, step, path, acted, acted.outcome, started)
+                left = self._done(run, step, path, acted, acted.outcome, started)
             case Failed():
                 failed = acted.outcome
                 reason = f"{failed.code}: {failed.sentence}"
                 position = run.position.stopped(VERDICTS.get(failed.status, RunState.FAILED), reason, run.plan)
-                ops = self._failed(run, step, path, acted, failed, started)
+                left = Left(self._failed(run, step, path, acted, failed, started))
             case Iterate():
                 position = run.position.over(step, path, acted.outcome, run.plan)
-                ops = self._done(run, step, path, acted, Done(result={"items": len(acted.outcome.items)}), started)
+                left = self._done(run, step, path, acted, Done(result={"items": len(acted.outcome.items)}), started)
             case Park():
-                more = await self._asked_more(run, path, acted.outcome)
-                await self._parts.store.submit(*self._park(run, step, path, acted, acted.outcome, started), *more)
+                left = self._park(run, step, path, acted, acted.outcome, started)
+                await self._parts.store.submit(*left.ops, *await self._asked_more(run, path, acted.outcome))
                 self._parts.boundaries.reach("step.committed")
-                return None
+                return Onward(None, acted.outcome, left.events)
         ended = (
             () if run.position.wake is None else (rows.cancel_waits(run.id), rows.close_approvals(run.id, "no_answer"))
         )
         moved, *told = self._move(run, position)
-        await self._parts.store.submit(moved, *ops, *ended, *told)
+        await self._parts.store.submit(moved, *left.ops, *ended, *told)
         self._parts.boundaries.reach("step.committed")
-        return run.at(position) if position.frames else None
+        return Onward(run.at(position) if position.frames else None, None, left.events)
 
     # -- the writes of each end ----------------------------------------------------------------------------------------
     def _move(self, run: Run, position: Position) -> tuple[Op, ...]:
@@ -109,7 +120,7 @@ class Commits:
             rows.publish("run.ended", told, run.event.camera, now),
         )
 
-    def _done(self, run: Run, step: Step, path: str, acted: Acted, done: Done, started: float) -> tuple[Op, ...]:
+    def _done(self, run: Run, step: Step, path: str, acted: Acted, done: Done, started: float) -> Left:
         row = self._step_row(run, step, path, acted, started)
         row |= {
             "status": done.status.value,
@@ -119,14 +130,15 @@ class Commits:
         }
         row |= _ai_columns(done)
         performed = done.status is not StepStatus.WOULD_HAVE
-        records = record_ops(self._parts, run, path, run.position.trail, done.records) if performed else ()
-        return (
+        left = record_ops(self._parts, run, path, run.position.trail, done.records) if performed else Left()
+        ops = (
             rows.put_step(row),
-            *records,
+            *left.ops,
             *self._calls(run, step, path, done),
             *self._rehearsal(run, step, path, done),
             self._told(run, path, step, done.status),
         )
+        return Left(ops, left.events)
 
     def _calls(self, run: Run, step: Step, path: str, done: Done) -> tuple[Op, ...]:
         """An AI step's trace, and its part of the hour's AI calls."""
@@ -161,7 +173,7 @@ class Commits:
             )
         return ops
 
-    def _park(self, run: Run, step: Step, path: str, acted: Acted, park: Park, started: float) -> tuple[Op, ...]:
+    def _park(self, run: Run, step: Step, path: str, acted: Acted, park: Park, started: float) -> Left:
         """The step waits: its waits and its question are committed with it. A step that parks again keeps what is still open."""
         retries = any(wait.kind == "retry" for wait in park.waits)
         status = StepStatus.INTENT if retries else StepStatus.WAITING
@@ -174,11 +186,12 @@ class Commits:
         ]
         for wait in park.waits:
             ops += rows.new_waits(wait, self._parts.ids.new, run.id, path, wait_to_json(wait))
-        ops += record_ops(self._parts, run, path, run.position.trail, park.records)
+        left = record_ops(self._parts, run, path, run.position.trail, park.records)
+        ops += left.ops
         if park.approval is not None:
             ops += self._ask(run, path, park.approval)
         ops.append(self._told(run, path, step, status))
-        return tuple(ops)
+        return Left(tuple(ops), left.events)
 
     def _parked_result(self, park: Park, retries: bool) -> dict[str, Any]:
         return {**park.result, "repeat": Repeat.KEYED_RETRY.value} if retries else dict(park.result)

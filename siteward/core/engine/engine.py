@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from datetime import timedelta
-from typing import Any, Final
-
-from sqlalchemy import select
+from datetime import datetime, timedelta
+from typing import Final
 
 from siteward.core.contract.document import State
 from siteward.core.contract.registry import Provenance
 from siteward.core.engine import rows
 from siteward.core.engine.accept import Acceptance
+from siteward.core.engine.admission import Admission
 from siteward.core.engine.also import Also, nothing_also
 from siteward.core.engine.catalog import Catalog
+from siteward.core.engine.claims import Claims
 from siteward.core.engine.crew import Crew
+from siteward.core.engine.hints import Hints
 from siteward.core.engine.outage import Outage
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.rehearsal import Rehearsals
-from siteward.core.engine.runner import Runner
+from siteward.core.engine.runner import Drove, Runner
 from siteward.core.engine.schedules import Schedules
-from siteward.core.engine.seam import JSON, RunState
+from siteward.core.engine.seam import JSON
+from siteward.core.engine.timer import Timer
 from siteward.core.engine.versions import Saved, Versions
+from siteward.core.engine.views import Run
 from siteward.core.engine.waits import Waits
 from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
 from siteward.core.store.errors import CommitFailed, LostRace, ReadFailed, StoreClosed
 from siteward.core.store.retention import Retention
-from siteward.core.store.schema import events, workflow_runs
 
 _log = logging.getLogger(__name__)
 
 SWEEP_SECONDS: Final = 30.0
 """How often the engine looks for what was left: recovery is a loop, not a step of the start."""
-AGAIN_SECONDS: Final = 5.0
-"""How long the timer leaves a database alone that gave no answer."""
 STOP_SECONDS: Final = 20.0
 """How long a stop waits for steps that are under way."""
 
@@ -48,12 +46,15 @@ class Engine:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self.catalog = Catalog(parts)
-        self._acceptance = Acceptance(parts, self.catalog)
-        self._runner = Runner(parts, self.catalog)
+        self._hints = Hints(parts.alone)
+        self._admission = Admission(parts, self.catalog, self._hints)
+        self._acceptance = Acceptance(parts, self.catalog, self._admission, self._hints)
+        self._claims = Claims(parts, self.catalog)
+        self._runner = Runner(parts, self.catalog, self._claims)
         self._waits = Waits(parts, self.catalog)
         self._versions = Versions(parts, self.catalog)
         self._schedules = Schedules(parts, self.catalog, self.accept)
-        self._rehearsals = Rehearsals(parts, self.catalog, self._acceptance, self._waits, self._runner)
+        self._rehearsals = Rehearsals(parts, self.catalog, self._admission, self._waits, self._runner)
         self._retention = Retention(parts.store, parts.clock)
         self._outage = Outage(parts)
         self._drivers = Crew()
@@ -61,7 +62,7 @@ class Engine:
         self._matching: set[str] = set()
         self._again: set[str] = set()
         """Runs that were woken while their driver was about to end."""
-        self._poked = asyncio.Event()
+        self._timer = Timer(parts.clock, self._next_due, lambda: self._guarded("timer", self.fire_due()))
         self._stopping = False
 
     # -- life ----------------------------------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ class Engine:
         """Take up what the last process left, then wait for what comes."""
         await self.refresh()
         await self.sweep()
-        self._tasks.start("timer", self._timer())
+        self._tasks.start("timer", self._timer.run())
         self._tasks.start("sweeper", self._sweeper())
 
     async def stop(self) -> None:
@@ -81,9 +82,9 @@ class Engine:
     async def refresh(self) -> None:
         """Look again at what is provided and mapped: after an integration came or went, or roles changed."""
         await self.catalog.refresh()
-        self._runner.stranded.clear()
+        self._claims.stranded.clear()
         await self._schedules.keep()
-        self._poked.set()
+        self._timer.look()
 
     async def look(self) -> None:
         """Read the workflows and write nothing: for a command beside a running engine."""
@@ -113,11 +114,11 @@ class Engine:
         `CommitFailed` where it is not sure that the event is kept: its source sends it again, if it can."""
         self._matching.add(event.id)
         try:
-            new, runs = await self._acceptance.accept(event)
-            if new:
-                self._drive(runs)
+            accepted = await self._acceptance.accept(event)
+            self._drive(accepted.started)
+            if accepted.new:
                 self._drive(await self._waits.offer(event))
-            return runs
+            return accepted.runs
         except CommitFailed as error:
             self._outage.failed(error.sentence, refused=1)
             raise
@@ -165,7 +166,7 @@ class Engine:
         """Save a file (see `Versions.save`)."""
         saved = await self._versions.save(text, by, workflow_id, base_version, blueprint, also, base_state)
         await self._schedules.keep()
-        self._poked.set()
+        self._timer.look()
         return saved
 
     async def set_state(
@@ -174,7 +175,7 @@ class Engine:
         """Turn a workflow Off, to Test or On (see `Versions.set_state`)."""
         await self._versions.set_state(workflow_id, state, by, also, base_version)
         await self._schedules.keep()
-        self._poked.set()
+        self._timer.look()
 
     async def cancel(self, run_id: str, by: str, also: Also = nothing_also) -> None:
         """End a run (see `Versions.cancel`)."""
@@ -188,31 +189,34 @@ class Engine:
     async def sweep(self) -> bool:
         """Take up everything that stands still and should not: events without their runs, runs without a driver, answers and events
         that reached nobody. Whether there was anything."""
+        await self._waits.listen()
         matched = await self._match_left()
         await self._versions.end_what_is_off()
-        orphans = select(workflow_runs.c.id).where(workflow_runs.c.state == RunState.RUNNING)
-        left = [row["id"] for row in await self._parts.store.read(orphans)]
-        held = self._runner.stranded | self._rehearsals.trying
-        running = [run_id for run_id in left if run_id not in self._drivers and run_id not in held]
+        left = await self._parts.store.fetch("SELECT id FROM workflow_runs WHERE state = 'running'")
+        held = self._claims.stranded | self._rehearsals.trying
+        running = [row["id"] for row in left if row["id"] not in self._drivers and row["id"] not in held]
         woken = await self._waits.settle()
         self._drive((*running, *woken))
         return bool(matched or running or woken)
 
     async def _match_left(self) -> bool:
-        """Match events whose row is there and whose runs are not: a crash came between, or a run's alert made them."""
-        unmatched = select(events).where(events.c.matched.is_(None)).order_by(events.c.accepted_at).limit(100)
-        found = [row for row in await self._parts.store.read(unmatched) if row["id"] not in self._matching]
-        matched = False
-        for row in found:
-            event = rows.event_from_row(row)
-            try:
-                self._drive(await self._acceptance.match(event))
-                self._drive(await self._waits.offer(event))
-            except LostRace:
-                _log.warning("Event %s could not be matched yet; the next sweep tries again.", event.id, exc_info=True)
-                continue
-            matched = True
-        return matched
+        """Match events whose row is there and whose runs are not: a crash came between, or a database that gave no answer."""
+        unmatched = "SELECT * FROM events WHERE matched IS NULL ORDER BY accepted_at LIMIT 100"
+        found = [row for row in await self._parts.store.fetch(unmatched) if row["id"] not in self._matching]
+        return any([await self._match(rows.event_from_row(row)) for row in found])
+
+    async def _match(self, event: Event) -> bool:
+        """Match an event that was accepted with something else; whether it could be matched."""
+        self._matching.add(event.id)
+        try:
+            self._drive(await self._acceptance.match(event))
+            self._drive(await self._waits.offer(event))
+        except LostRace:
+            _log.warning("Event %s could not be matched yet; the next sweep tries again.", event.id, exc_info=True)
+            return False
+        finally:
+            self._matching.discard(event.id)
+        return True
 
     async def fire_due(self) -> bool:
         """Fire everything whose time has come; whether there was anything."""
@@ -221,58 +225,55 @@ class Engine:
         scheduled = await self._schedules.fire_due()
         return scheduled or bool(woken)
 
-    def _drive(self, run_ids: Iterable[str]) -> None:
-        for run_id in run_ids:
+    async def _next_due(self) -> datetime | None:
+        due = [moment for moment in (await self._waits.next_due(), await self._schedules.next_due()) if moment]
+        return min(due, default=None)
+
+    def _drive(self, runs: Iterable[Run | str]) -> None:
+        for run in runs:
+            run_id = run if isinstance(run, str) else run.id
             if run_id in self._drivers:
                 self._again.add(run_id)
             elif not self._stopping:
-                self._drivers.start(run_id, self._drive_one(run_id))
+                self._drivers.start(run_id, self._drive_one(run_id, run))
 
-    async def _drive_one(self, run_id: str) -> None:
+    async def _drive_one(self, run_id: str, run: Run | str) -> None:
         """Drive a run until it parks or ends, and once more for what happened while it parked. Nothing is awaited between the last look at
         `_again` and the end of the task: a wake either finds it or starts a new driver."""
         try:
             while not self._stopping:
                 self._again.discard(run_id)
-                if not await self._runner.drive(run_id):
+                drove = await self._runner.drive(run)
+                for event in drove.events:
+                    await self._guarded("matching of what a run left", self._match(event))
+                if drove.trouble is not None:
+                    self._outage.failed(drove.trouble)
                     break
-                await self._guarded("matching of what a run left", self._match_left())
-                if not await self._waits.settle(run_id) and run_id not in self._again:
+                if not await self._go_on(run_id, drove):
                     break
+                run = run_id
         except (CommitFailed, ReadFailed) as error:
             _log.warning("Run %s stops here until the database answers again.", run_id, exc_info=True)
             self._outage.failed(error.sentence)
         finally:
             self._again.discard(run_id)
-            self._poked.set()
 
-    async def _timer(self) -> None:
-        """Sleep until the next due time, fire it, and look again whenever something was parked. Where the database gives no answer, look
-        again after a while."""
-        while True:
-            self._poked.clear()
-            try:
-                due = [moment for moment in (await self._waits.next_due(), await self._schedules.next_due()) if moment]
-            except ReadFailed:
-                _log.warning("The timer cannot see what is due and looks again.", exc_info=True)
-                due = [self._parts.clock.now() + timedelta(seconds=AGAIN_SECONDS)]
-            if due:
-                await self._sleep_or_poke(min(due))
-            else:
-                await self._poked.wait()
-            if not await self._guarded("timer", self.fire_due()):
-                await self._parts.clock.sleep_until(self._parts.clock.now() + timedelta(seconds=AGAIN_SECONDS))
-
-    async def _sleep_or_poke(self, due: Any) -> None:
-        sleeping = asyncio.ensure_future(self._parts.clock.sleep_until(due))
-        poked = asyncio.ensure_future(self._poked.wait())
-        try:
-            await asyncio.wait((sleeping, poked), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (sleeping, poked):
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+    async def _go_on(self, run_id: str, drove: Drove) -> bool:
+        """Whether a run that came to a stop goes on at once: something woke it, or happened while nobody could wake it."""
+        run = drove.run
+        if drove.ended and run is not None and run.one_key is not None:
+            self._hints.ended((run.plan.workflow_id, run.one_key), run_id)
+        if drove.parked is not None:
+            listens = [name for wait in drove.parked.waits for name in wait.event_types]
+            self._waits.listens(listens)
+            if drove.woken:
+                self._timer.look()
+            for wait in drove.parked.waits:
+                if wait.due is not None:
+                    self._timer.sooner(wait.due)
+            if (drove.woken or listens) and await self._waits.settle(run_id):
+                return True
+        return run_id in self._again
 
     async def _sweeper(self) -> None:
         while True:
@@ -281,6 +282,7 @@ class Engine:
             await self._guarded("sweeper", self._outage.look())
             await self._guarded("sweeper", self._parts.store.submit(rows.end_rehearsals(self._parts.now())))
             await self._guarded("retention", self._retention.tick())
+            self._timer.look()
 
     async def _guarded(self, name: str, work: Awaitable[object]) -> bool:
         """Whether the work could finish. A database that is busy, full or away, and a row that nobody can read, stop neither timer nor

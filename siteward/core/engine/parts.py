@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
+from uuid import uuid4
 
 from siteward.core.agent import LLMClient
 from siteward.core.clock import Clock
@@ -56,7 +56,8 @@ class NoModels:
 @dataclass(frozen=True, slots=True)
 class Parts:
     """`always_suspend` drops every run from memory after each step and reads it again, which proves that its rows are all it needs.
-    `owner` names this engine in the runs that it holds."""
+    `owner` names this engine in the runs that it holds, and no other one before or after it; `alone` says that no other engine works on this
+    database."""
 
     store: Store
     skills: Provided
@@ -71,7 +72,8 @@ class Parts:
     boundaries: Boundaries = field(default_factory=NoBoundaries)
     meters: Meters = field(default_factory=NoMeters)
     always_suspend: bool = False
-    owner: str = field(default_factory=lambda: f"engine-{os.getpid()}")
+    owner: str = field(default_factory=lambda: f"engine-{uuid4().hex}")
+    alone: bool = True
 
     def now(self) -> float:
         """The wall clock as rows carry it."""

@@ -25,6 +25,7 @@ class Plan:
     document: Document
     lanes: Mapping[str, tuple[Step, ...]]
     asks: bool
+    begins: Step | None = None
 
     @property
     def name(self) -> str:
@@ -34,10 +35,7 @@ class Plan:
     def top_if(self) -> Step | None:
         """The top-level `if` as a step, or None where the file has none. `then` is its `true` lane: what moves there says which rows of
         a list count."""
-        if not self.document.conditions:
-            return None
-        then = Lane("true", self.document.then, ("then",), Place(1, 1), beside=True)
-        return Step("if", {}, ("if",), Place(1, 1), TOP_IF, lanes=(then,), conditions=self.document.conditions)
+        return self.begins
 
 
 def compile_plan(workflow_id: str, version: int, document: Document) -> Plan:
@@ -49,7 +47,14 @@ def compile_plan(workflow_id: str, version: int, document: Document) -> Plan:
         if step.body:
             lanes[f"{step.plan_path}/do"] = step.body
     asks = any(step.kind == "ask_person" for step in every_step(document))
-    return Plan(workflow_id, version, document, lanes, asks)
+    return Plan(workflow_id, version, document, lanes, asks, _top_if(document))
+
+
+def _top_if(document: Document) -> Step | None:
+    if not document.conditions:
+        return None
+    then = Lane("true", document.then, ("then",), Place(1, 1), beside=True)
+    return Step("if", {}, ("if",), Place(1, 1), TOP_IF, lanes=(then,), conditions=document.conditions)
 
 
 def every_step(document: Document) -> Iterator[Step]:

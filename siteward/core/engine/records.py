@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from siteward.core.contract.registry import Provenance
@@ -19,8 +20,18 @@ SEVERITY = "medium"
 """Of the engine's own alerts: a person should look, and nothing burns."""
 
 
-def record_ops(parts: Parts, run: Run, path: str, trail: Trail, records: Iterable[Record]) -> tuple[Op, ...]:
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a step leaves: the writes, and the events in them that are to be matched once they are committed."""
+
+    ops: tuple[Op, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+def record_ops(parts: Parts, run: Run, path: str, trail: Trail, records: Sequence[Record]) -> Left:
     """The rows that a step leaves, in the step's own transaction. An alert's severity is what its path has earned."""
+    if not records:
+        return Left()
     now = parts.now()
     about: dict[str, JSON] = {
         "run_id": run.id,
@@ -34,6 +45,7 @@ def record_ops(parts: Parts, run: Run, path: str, trail: Trail, records: Iterabl
         "at": now,
     }
     ops: list[Op] = []
+    raised: list[Event] = []
     for record in records:
         if record.kind == "update":
             ops.append(rows.update_records(run.id, str(record.values["update_with"]), str(record.values["message"])))
@@ -47,11 +59,12 @@ def record_ops(parts: Parts, run: Run, path: str, trail: Trail, records: Iterabl
         ops.append(rows.new_record(new_id, Record(record.kind, values), {}))
         if record.kind != "log":
             if record.kind == "alert":
-                ops.append(rows.new_event(_alert_event(run, new_id, values, trail, parts.clock.now()), now))
+                raised.append(_alert_event(run, new_id, values, trail, parts.clock.now()))
+                ops.append(rows.new_event(raised[-1], now))
             ops.append(
                 rows.publish("alert.raised", {"id": new_id, "kind": record.kind, "run": run.id}, run.event.camera, now)
             )
-    return tuple(ops)
+    return Left(tuple(ops), tuple(raised))
 
 
 def _alert_event(run: Run, alert_id: str, values: Mapping[str, JSON], trail: Trail, at: datetime) -> Event:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import select
 
 from siteward.core.engine import rows
-from siteward.core.engine.accept import Acceptance, Decided
+from siteward.core.engine.admission import Admission, Decided
 from siteward.core.engine.catalog import Catalog
 from siteward.core.engine.matcher import Match, fits
 from siteward.core.engine.parts import Parts
@@ -29,10 +29,10 @@ REHEARSAL: Final = "rehearsal"
 class Rehearsals:
     """Tries past events, and shows what a reply would have done."""
 
-    def __init__(self, parts: Parts, catalog: Catalog, acceptance: Acceptance, waiting: Waits, runner: Runner) -> None:
+    def __init__(self, parts: Parts, catalog: Catalog, admission: Admission, waiting: Waits, runner: Runner) -> None:
         self._parts = parts
         self._catalog = catalog
-        self._acceptance = acceptance
+        self._admission = admission
         self._waits = waiting
         self._runner = runner
         self.trying: set[str] = set()
@@ -65,17 +65,18 @@ class Rehearsals:
         use = next((use for use in uses if fits(use, event, skills.triggers, cameras_of, workflow_id)), None)
         if plan is None or use is None:
             return {**row, "run": None, "state": "no_trigger"}
-        met = await self._acceptance.meet(Match(plan, use), event, Mode.TRY)
+        met = await self._admission.meet(Match(plan, use), event, Mode.TRY)
         if isinstance(met, Decided):
             await self._parts.store.submit(*met.ops)
             return {**row, "run": met.over, **await self._told(met.over)}
-        self.trying.add(met.run_id)
+        run_id = met.run.id
+        self.trying.add(run_id)
         try:
-            await self._parts.store.submit(*self._acceptance.uncounted(met))
-            await self._to_the_end(met.run_id)
+            await self._parts.store.submit(*self._admission.uncounted(met))
+            await self._to_the_end(run_id)
         finally:
-            self.trying.discard(met.run_id)
-        return {**row, "run": met.run_id, **await self._told(met.run_id)}
+            self.trying.discard(run_id)
+        return {**row, "run": run_id, **await self._told(run_id)}
 
     async def _to_the_end(self, run_id: str) -> None:
         """Drive a run past its short waits."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import orjson
@@ -23,7 +24,10 @@ ALIVE = (RunState.RUNNING, RunState.WAITING)
 
 def dump(value: JSON) -> str:
     """JSON text for a column. Mappings and tuples of every kind are welcome; what JSON has no word for becomes a text."""
-    return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
+    try:
+        return orjson.dumps(value, default=_plain).decode()
+    except TypeError:  # a key that is no text, which costs more to write
+        return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
 def load(text: str | None) -> JSON:
@@ -45,12 +49,12 @@ def moment(stamp: float) -> datetime:
 
 
 # -- events ------------------------------------------------------------------------------------------------------------
-def new_event(event: Event, accepted_at: float) -> Op:
-    """Accept an event; touches no row where its id is known already."""
+def new_event(event: Event, accepted_at: float, matched: int | None = None) -> Op:
+    """Accept an event; loses the race where its id is known already. `matched` is 0 where nobody wants it."""
     return Op(
-        "INSERT INTO events (id, type, source, provenance, camera, at, accepted_at, correlation_id, chain, caused_by, payload, picture) "
-        "VALUES (:id, :type, :source, :provenance, :camera, :at, :accepted, :correlation, :chain, :caused, :payload, :picture) "
-        "ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO events (id, type, source, provenance, camera, at, accepted_at, correlation_id, chain, caused_by, payload, picture, "
+        "matched) VALUES (:id, :type, :source, :provenance, :camera, :at, :accepted, :correlation, :chain, :caused, :payload, :picture, "
+        ":matched) ON CONFLICT (id) DO NOTHING",
         {
             "id": event.id,
             "type": event.type,
@@ -64,7 +68,9 @@ def new_event(event: Event, accepted_at: float) -> Op:
             "caused": event.caused_by,
             "payload": dump(event.payload),
             "picture": event.picture,
+            "matched": matched,
         },
+        expect=1,
     )
 
 
@@ -96,19 +102,21 @@ def event_matched(event_id: str, runs: int) -> Op:
 # -- runs --------------------------------------------------------------------------------------------------------------
 def new_run(row: Mapping[str, JSON]) -> Op:
     """A run; loses the race where another one holds its one-at-a-time key, or the event made it already."""
-    names = tuple(row)
-    return Op(
-        f"INSERT INTO workflow_runs ({', '.join(names)}) VALUES ({', '.join(f':{name}' for name in names)}) ON CONFLICT DO NOTHING",
-        row,
-        expect=1,
-    )
+    return Op(_insert_run(tuple(row)), row, expect=1)
 
 
-def claim_run(run_id: str, fence: int, owner: str) -> Op:
-    """Take a running run: whoever had it before is fenced off."""
+@cache
+def _insert_run(names: tuple[str, ...]) -> str:
+    values = ", ".join(f":{name}" for name in names)
+    return f"INSERT INTO workflow_runs ({', '.join(names)}) VALUES ({values}) ON CONFLICT DO NOTHING"
+
+
+def claim_run(run_id: str, owner: str) -> Op:
+    """Take a running run: whoever had it before is fenced off. Its row is to be read after this is committed, not before: a write that was
+    under way when its connection was lost is either in that row then, or never will be."""
     return Op(
-        "UPDATE workflow_runs SET fence = fence + 1, lease_owner = :owner WHERE id = :id AND fence = :fence AND state = 'running'",
-        {"id": run_id, "fence": fence, "owner": owner},
+        "UPDATE workflow_runs SET fence = fence + 1, lease_owner = :owner WHERE id = :id AND state = 'running'",
+        {"id": run_id, "owner": owner},
         expect=1,
     )
 
@@ -185,13 +193,17 @@ def seen_again(run_id: str, picture: str | None) -> Op:
 # -- steps -------------------------------------------------------------------------------------------------------------
 def put_step(row: Mapping[str, JSON]) -> Op:
     """A step's row, or what became of it."""
-    names = tuple(row)
+    return Op(_put_step(tuple(row)), row, expect=1)
+
+
+@cache
+def _put_step(names: tuple[str, ...]) -> str:
     kept = ("run_id", "path", "started_at", "seq")
     changes = ", ".join(f"{name} = excluded.{name}" for name in names if name not in kept)
-    return Op(
-        f"INSERT INTO workflow_run_steps ({', '.join(names)}) VALUES ({', '.join(f':{name}' for name in names)}) "
-        f"ON CONFLICT (run_id, path) DO UPDATE SET {changes}",
-        row,
+    values = ", ".join(f":{name}" for name in names)
+    return (
+        f"INSERT INTO workflow_run_steps ({', '.join(names)}) VALUES ({values}) "
+        f"ON CONFLICT (run_id, path) DO UPDATE SET {changes}"
     )
 
 
@@ -314,12 +326,13 @@ def new_record(record_id: str, record: Record, about: Mapping[str, JSON]) -> Op:
         return Op(
             "INSERT INTO logs (id, run_id, path, message, at) VALUES (:id, :run_id, :path, :message, :at)",
             {"id": record_id, **{name: values.get(name) for name in ("run_id", "path", "message", "at")}},
+            expect=1,
         )
     row = {name: values.get(name) for name in _ALERT_COLUMNS}
     row["attach"] = dump(values.get("attach") or [])
     who = values.get("who")
     row["who"] = who if isinstance(who, str | None) else dump(who)
-    return Op(_ALERT, {"id": record_id, "kind": record.kind, **row})
+    return Op(_ALERT, {"id": record_id, "kind": record.kind, **row}, expect=1)
 
 
 def update_records(run_id: str, step_id: str, line: str) -> Op:
@@ -337,6 +350,7 @@ def publish(topic: str, payload: Mapping[str, JSON], camera: str | None, now: fl
     return Op(
         "INSERT INTO outbox (topic, payload, camera, at) VALUES (:topic, :payload, :camera, :now)",
         {"topic": topic, "payload": dump(payload), "camera": camera, "now": now},
+        expect=1,
     )
 
 
@@ -356,6 +370,7 @@ def count(scope: str, name: str, bucket: str, sample: str | None = None) -> Op:
         "INSERT INTO counters (scope, name, bucket, count, sample) VALUES (:scope, :name, :bucket, 1, :sample) "
         "ON CONFLICT (scope, name, bucket) DO UPDATE SET count = counters.count + 1, sample = excluded.sample",
         {"scope": scope, "name": name, "bucket": bucket, "sample": sample},
+        expect=1,
     )
 
 
@@ -403,10 +418,11 @@ def run_row(
     now: float,
     *,
     one_key: str | None,
+    owner: str,
     revisions: Mapping[str, JSON],
     reason: str | None = None,
 ) -> dict[str, JSON]:
-    """The columns of a new run."""
+    """The columns of a new run, which `owner` drives."""
     return {
         "id": run_id,
         "workflow_id": workflow_id,
@@ -422,5 +438,6 @@ def run_row(
         "position": dump(position),
         "started_at": now,
         "ended_at": None if state in ALIVE else now,
+        "lease_owner": owner if state in ALIVE else None,
         "revisions": dump(revisions),
     }

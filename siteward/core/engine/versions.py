@@ -13,7 +13,7 @@ from sqlalchemy import and_, select
 from siteward.core.contract.document import Document, State
 from siteward.core.contract.problems import Report, Severity
 from siteward.core.engine import rows
-from siteward.core.engine.accept import end_run_ops
+from siteward.core.engine.admission import end_run_ops
 from siteward.core.engine.also import Also, nothing_also
 from siteward.core.engine.catalog import Catalog, Workflow, attention_op, missing_attention
 from siteward.core.engine.parts import Parts

@@ -42,6 +42,11 @@ class Run:
     position: Position
     picture: str | None
     limits: Limits
+    one_key: str | None = None
+
+    def holding(self, key: str) -> Run:
+        """The run as the one that holds this one-at-a-time key."""
+        return replace(self, one_key=key)
 
     def at(self, position: Position) -> Run:
         """The run at another position."""

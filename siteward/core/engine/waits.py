@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -49,21 +50,20 @@ class Waits:
         self._catalog = catalog
         self._looked: dict[str, float] = {}
         """Up to when (`accepted_at`) each open wait for an event has been looked through, by its id."""
+        self._listened: set[str] = set()
+        """Event types that a run waits for, or has waited for lately."""
 
     # -- their time comes ----------------------------------------------------------------------------------------------
     async def next_due(self) -> datetime | None:
         """When the next wait of a run is due."""
-        query = select(waits.c.due_at).select_from(_with_run()).where(_fireable()).order_by(waits.c.due_at).limit(1)
-        found = await self._parts.store.read(query)
+        found = await self._parts.store.fetch(_NEXT_DUE)
         return rows.moment(found[0]["due_at"]) if found else None
 
     async def fire_due(self, run_id: str | None = None) -> tuple[str, ...]:
         """End every wait (of one run) whose time has come."""
-        due = waits.c.due_at <= self._parts.now()
-        query = select(waits).select_from(_with_run()).where(_fireable(), due).order_by(waits.c.due_at).limit(BATCH)
-        if run_id is not None:
-            query = query.where(waits.c.run_id == run_id)
-        woken = [await self._fire(row) for row in await self._parts.store.read(query)]
+        query, params = (_DUE, {}) if run_id is None else (_DUE_OF_RUN, {"run": run_id})
+        due = await self._parts.store.fetch(query, {"now": self._parts.now(), "most": BATCH, **params})
+        woken = await asyncio.gather(*(self._fire(row) for row in due))
         return tuple(found for found in woken if found is not None)
 
     async def _fire(self, row: Mapping[str, Any]) -> str | None:
@@ -158,14 +158,21 @@ class Waits:
         return await self._wake(approval["run_id"], note, (), approval["path"])
 
     # -- an event arrives ----------------------------------------------------------------------------------------------
+    async def listen(self) -> None:
+        """Look which event types are waited for. What another engine's runs wait for since is found by the next look."""
+        found = await self._parts.store.fetch(_LISTENED)
+        self._listened = {row["event_type"] for row in found}
+
+    def listens(self, types: Iterable[str]) -> None:
+        """A run has just parked for events of these types."""
+        self._listened.update(types)
+
     async def offer(self, event: Event) -> tuple[str, ...]:
         """Give an event to the runs that wait for one of its type."""
-        query = (
-            select(waits)
-            .select_from(_with_run())
-            .where(waits.c.state == "open", waits.c.event_type == event.type, workflow_runs.c.state == RunState.WAITING)
-        )
-        woken = [await self._offer(row, event) for row in await self._parts.store.read(query)]
+        if event.type not in self._listened and self._parts.alone:
+            return ()
+        open_now = await self._parts.store.fetch(_WAITING_FOR, {"type": event.type})
+        woken = [await self._offer(row, event) for row in open_now]
         return tuple(run_id for run_id in woken if run_id is not None)
 
     async def _missed_events(self, run_id: str | None) -> tuple[str, ...]:
@@ -257,7 +264,7 @@ class Waits:
         return run_id
 
     async def _run(self, run_id: str) -> Mapping[str, Any] | None:
-        found = await self._parts.store.read(select(workflow_runs).where(workflow_runs.c.id == run_id))
+        found = await self._parts.store.fetch("SELECT * FROM workflow_runs WHERE id = :id", {"id": run_id})
         return found[0] if found else None
 
     def _closed(
@@ -272,13 +279,28 @@ class Waits:
         return rows.publish_of_run("approval.closed", payload, run_id, self._parts.now())
 
 
+_LISTENED: Final = "SELECT DISTINCT event_type FROM waits WHERE state = 'open' AND event_type IS NOT NULL"
+_WAITING_FOR: Final = (
+    "SELECT waits.* FROM waits JOIN workflow_runs ON workflow_runs.id = waits.run_id "
+    "WHERE waits.state = 'open' AND waits.event_type = :type AND workflow_runs.state = 'waiting'"
+)
+_DUE: Final = (
+    "SELECT waits.* FROM waits JOIN workflow_runs ON workflow_runs.id = waits.run_id WHERE waits.state = 'open' "
+    "AND waits.due_at <= :now AND workflow_runs.state = 'waiting' ORDER BY waits.due_at LIMIT :most"
+)
+_DUE_OF_RUN: Final = (
+    "SELECT waits.* FROM waits JOIN workflow_runs ON workflow_runs.id = waits.run_id WHERE waits.state = 'open' "
+    "AND waits.due_at <= :now AND workflow_runs.state = 'waiting' AND waits.run_id = :run ORDER BY waits.due_at LIMIT :most"
+)
+_NEXT_DUE: Final = (
+    "SELECT waits.due_at FROM waits JOIN workflow_runs ON workflow_runs.id = waits.run_id WHERE waits.state = 'open' "
+    "AND waits.due_at IS NOT NULL AND workflow_runs.state = 'waiting' ORDER BY waits.due_at LIMIT 1"
+)
+"""A wait whose run stands still. One that is under way is asked again when it has parked."""
+
+
 def _with_run() -> Any:
     return waits.join(workflow_runs, workflow_runs.c.id == waits.c.run_id)
-
-
-def _fireable() -> ColumnElement[bool]:
-    """A wait whose run stands still. One that is under way is asked again when it has parked."""
-    return and_(waits.c.state == "open", waits.c.due_at.is_not(None), workflow_runs.c.state == RunState.WAITING)
 
 
 def _same_step(table: Any) -> ColumnElement[bool]:

@@ -57,7 +57,7 @@ class Store:
 
     async def submit(self, *ops: Op) -> Counts:
         """Commit `ops` as one (see `Writer.submit`)."""
-        return await self.writer.submit(*ops)
+        return await self.send(*ops)
 
     def send(self, *ops: Op) -> asyncio.Future[Counts]:
         """Take `ops` to be committed as one, at once and in this order (see `Writer.send`)."""
