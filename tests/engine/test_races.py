@@ -270,7 +270,7 @@ async def test_a_database_that_cannot_be_read_stops_neither_timer_nor_runs(house
         raise ReadFailed("the database is locked")
 
     await house.engine.accept(house.vehicle())
-    house.store.read = house.store.fetch = held  # type: ignore[method-assign]
+    house.store.read = house.store.fetch = held  # type: ignore[method-assign, assignment]
     await house.engine._drivers.idle()
     house.engine._timer.look()
     for _ in range(20):

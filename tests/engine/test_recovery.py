@@ -40,7 +40,7 @@ class Hiccups:
         self._kept = kept
         self.when: str | None = None
         self.lost = 0
-        house.store.send = self  # type: ignore[method-assign, assignment]
+        house.store.send = self  # type: ignore[method-assign]
 
     def __call__(self, *ops: Op) -> asyncio.Future[Any]:
         wanted = self.when is not None and any(self.when in op.sql or self.when in op.params.values() for op in ops)
