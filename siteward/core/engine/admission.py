@@ -155,7 +155,7 @@ class Admission:
             ended: tuple[Op, ...] = (rows.give_key_up(alive["id"], alive["fence"]),)
         else:
             ended = end_run_ops(alive, RunState.CANCELLED, "superseded", met.now)
-        return self._start(met, key, ended, counts=True, superseding=True)
+        return self._admit(met, key, counted, ended)
 
     async def _is_acting(self, run: Mapping[str, Any]) -> bool:
         if run["state"] != RunState.RUNNING:
@@ -170,11 +170,14 @@ class Admission:
         )
         return found[0] if found else None
 
-    def _admit(self, met: Met, key: Key, counted: Counted) -> Decided:
+    def _admit(self, met: Met, key: Key, counted: Counted, ended: tuple[Op, ...] = ()) -> Decided:
+        """Cooldown and the hour's cap. `ended` ends the run of the car before, where this one takes its place."""
         cooling, run = counted.cooling, met.run
         # The next car is not refused for the cooldown of the one before.
         whose = None if cooling is None else cooling.whose
-        another = whose is not None and bounds.against_waiting(whose, run.position.presence) is bounds.Repeat.SUPERSEDES
+        another = bool(ended) or (
+            whose is not None and bounds.against_waiting(whose, run.position.presence) is bounds.Repeat.SUPERSEDES
+        )
         refusal = bounds.admit(
             run.limits,
             now=self._parts.clock.now(),
@@ -186,11 +189,11 @@ class Admission:
             capped = self._capped(met, counted.cap_said)
             if run.plan.asks:
                 # A cap never hides an ask: the person is asked, AI's own cap bounds the rest.
-                return self._start(met, key, capped, counts=False, another=another)
+                return self._start(met, key, (*ended, *capped), counts=False, another=another)
             return Decided((*capped, *self._refused(run.plan, run.event, refusal).ops))
         if refusal is not None:
             return self._refused(run.plan, run.event, refusal)
-        return self._start(met, key, (), counts=True, another=another)
+        return self._start(met, key, ended, counts=True, another=another)
 
     async def _counters(self, workflow_id: str, key: str, hour: str) -> Counted:
         read = await self._parts.store.fetch(
@@ -213,8 +216,7 @@ class Admission:
         first: tuple[Op, ...],
         *,
         counts: bool,
-        superseding: bool = False,
-        another: bool = False,
+        another: bool,
     ) -> Decided:
         workflow_id, now, seen = key[0], met.now, met.run.position.presence
         run = met.run.holding(key[1])
@@ -222,11 +224,10 @@ class Admission:
         cooling = None
         if run.limits.cooldown > 0:
             cooling = Cooling(bounds.cooldown_until(run.limits, rows.moment(now)), seen)
-            # Neither is the car that ends another's run.
-            past = float("inf") if superseding or another else now
+            past = float("inf") if another else now
             ops.append(rows.start_cooldown(workflow_id, key[1], cooling.until, past, asdict(seen)))
         hour = bounds.hour_of(rows.moment(now))
-        if counts and not superseding:
+        if counts:
             ops.append(rows.count_within(workflow_id, RUNS, hour, run.limits.per_hour))
             if not self._hints.is_free(workflow_id, hour):
                 ops.append(_clear_capped(workflow_id))
@@ -279,14 +280,14 @@ class Admission:
         """Reaching the hour's cap needs attention, and is said in one alert."""
         plan, parts = met.run.plan, self._parts
         hour = bounds.hour_of(rows.moment(met.now))
-        counted = rows.count(plan.workflow_id, CAPPED, hour)
         if said:
-            return (counted,)
+            return (rows.count(plan.workflow_id, CAPPED, hour),)
         title = f"{plan.name} has used its {met.run.limits.per_hour} runs of this hour"
         alert = engine_alert(
             parts, title, "Raise per_hour, or narrow what starts it.", workflow_id=plan.workflow_id, event=met.run.event
         )
-        return (counted, attention_op(plan.workflow_id, PER_HOUR_ATTENTION), *alert)
+        first = rows.count_first(plan.workflow_id, CAPPED, hour)
+        return (first, attention_op(plan.workflow_id, PER_HOUR_ATTENTION), *alert)
 
 
 PER_HOUR_ATTENTION: Final[dict[str, JSON]] = {"why": "per_hour", "sentence": bounds.SENTENCES[Refusal.PER_HOUR]}
