@@ -37,6 +37,8 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     lazy={
+        "backup": "backup:backup_command",
+        "restore": "backup:restore_command",
         "init": "site:init_command",
         "run": "site:run_command",
         "runs": "site:runs_command",

@@ -7,6 +7,7 @@ import itertools
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -77,6 +78,7 @@ class Site:
     approved: frozenset[str] = frozenset()
     caps: dict[str, float] = field(default_factory=dict)
     strangers: frozenset[str] = frozenset({"user:stranger"})
+    restored: datetime | None = None
 
     def cameras_of(self, role: str) -> frozenset[str]:
         return CAMERAS.get(role, frozenset())
@@ -92,6 +94,9 @@ class Site:
 
     def authority_lists(self) -> Mapping[str, frozenset[str]]:
         return {"gate:main_gate": frozenset({"residents"})}
+
+    def restored_at(self) -> datetime | None:
+        return self.restored
 
     def view(self, saver: str | None) -> SiteView:
         roles = {

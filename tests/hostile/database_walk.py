@@ -161,6 +161,9 @@ class _Anywhere(Site):
     def authority_lists(self) -> Mapping[str, frozenset[str]]:
         return _Always(frozenset(self._walk.document.needs.get("lists", ())))
 
+    def restored_at(self) -> None:
+        return None
+
     async def list_rows(self, name: str, *, confirmed_only: bool) -> Sequence[Mapping[str, Any]]:
         return ({"name": "row-1"},) * (1 - self._walk.script.choose(Says.WORLD, f"{self._walk.script.here}:rows", 2))
 

@@ -17,6 +17,7 @@ from rich.markup import escape
 
 from siteward.core.errors import SitewardError
 from siteward.core.site_folder import CONFIGURATION
+from siteward.core.site_swap import is_cut_off
 
 DEMO_FOLDER = "demo-site"
 
@@ -95,5 +96,13 @@ def existing_site(context: click.Context, *, as_json: bool = False) -> Path:
             Exit.COULD_NOT,
             as_json=as_json,
             problem="site.missing",
+        )
+    if is_cut_off(folder):
+        stop(
+            f"a restore of the site in {folder} was cut off, or is just under way. If it is not, `siteward run` or the restore again brings "
+            "it to its end.",
+            Exit.COULD_NOT,
+            as_json=as_json,
+            problem="restore.cut_off",
         )
     return folder

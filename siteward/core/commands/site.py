@@ -31,6 +31,7 @@ from siteward.core.plugins.discovery import CUSTOM
 from siteward.core.site.configuration import read_configuration
 from siteward.core.site_folder import BLUEPRINTS, CONFIGURATION, MODELS, WORKFLOWS
 from siteward.core.site_lock import SiteLock
+from siteward.core.site_swap import STAGING, finish_restore
 from siteward.core.web import serving
 
 WOULD_HAVE = 48
@@ -70,6 +71,10 @@ def init_command(context: click.Context) -> None:
 def run_command(context: click.Context, demo: bool, port: int | None) -> None:
     """Run a site until it is stopped (Ctrl-C). Prints its address, and the one-time code while it has no admin."""
     folder = site_folder(context)
+    if (folder / STAGING).exists():
+        with errors_end_the_command(), SiteLock(folder):
+            if finish_restore(folder):
+                out.print("The restore that was cut off is finished.")
     if demo:
         try:
             if write_demo_site(folder):

@@ -166,6 +166,7 @@ class Acting:
                 fresh_for=site.fresh_for(target),
                 tells=site.tells(),
                 allowed_lists=allowed.get(target, frozenset()),
+                restored_at=site.restored_at(),
             ),
         )
 

@@ -63,10 +63,11 @@ def check_move(
     fresh_for: timedelta,
     *,
     allowed_lists: Collection[str] | None = None,
+    not_before: datetime | None = None,
 ) -> Verdict:
     """Judge one move. `arguments` are the action's settings, filled and labelled; `now` and `boot` are the clock's `now()` and
     `since_boot()`; `fresh_for` is the site's bound for this target; `allowed_lists` are the lists that the site accepts as authority for it
-    (None: not asked)."""
+    (None: not asked). `not_before` is when the site was last restored from a backup: what was allowed until then may have been done then."""
     if action.moves is Moves.NO:
         return Allowed(None)
     if trail.unanswered:
@@ -90,7 +91,12 @@ def check_move(
             "safety.ai_argument",
             f"{action.name} was not done: {_whose(arguments)} came from AI and nobody was shown it.",
         )
-    fresh = [authority for authority in covering if _age(authority, event, now, boot) <= fresh_for]
+    present = [authority for authority in covering if not_before is None or _given_at(authority, event) > not_before]
+    if not present:
+        return Expired(
+            f"{action.name} was not done: what allowed it is from before this site was restored from a backup, and may have been done then."
+        )
+    fresh = [authority for authority in present if _age(authority, event, now, boot) <= fresh_for]
     if not fresh:
         return Expired(f"{action.name} was not done: what allowed it is older than {fresh_for.total_seconds():g} s.")
     return Allowed(fresh[-1])
@@ -143,6 +149,11 @@ def _covers(authority: Authority, names: frozenset[str]) -> bool:
 
 def _whose(arguments: Mapping[str, Labelled]) -> str:
     return ", ".join(sorted(name for name, value in arguments.items() if value.provenance is Provenance.AI))
+
+
+def _given_at(authority: Authority, event: Event) -> datetime:
+    """When an authority was given: a person's with their reply, every other with the event."""
+    return authority.at if authority.kind in PERSONS else event.at
 
 
 def _age(authority: Authority, event: Event, now: datetime, boot: float | None) -> timedelta:

@@ -7,6 +7,7 @@ fresh as the last commit (lists, mode) are awaited.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 from siteward.core.contract.registry import SiteView
@@ -45,6 +46,10 @@ class SiteServices(Protocol):
 
     def authority_lists(self) -> Mapping[str, frozenset[str]]:
         """The lists that may authorise each target (`gate:north`)."""
+        ...
+
+    def restored_at(self) -> datetime | None:
+        """When the database was last restored from a backup; what was allowed until then moves nothing."""
         ...
 
     def view(self, saver: str | None) -> SiteView:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -57,6 +58,9 @@ class ServicesOfSite:
             for target in entry.authority_for:
                 found.setdefault(target, set()).add(entry.name)
         return {target: frozenset(names) for target, names in found.items()}
+
+    def restored_at(self) -> datetime | None:
+        return self.site.restored_at
 
     def view(self, saver: str | None) -> SiteView:
         is_host = saver is None or saver == HOST.who

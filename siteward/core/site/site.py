@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Self
 
 from siteward.core.clock import Clock
@@ -21,6 +22,7 @@ from .media import Media
 from .mode import Mode
 from .passwords import Passwords
 from .people import People, setup_code
+from .restored import read_restored_at
 from .roles import Roles
 from .rows import delete, insert
 from .sessions import Sessions
@@ -53,6 +55,7 @@ class Site:
     media: Media
     egress: Egress
     guard: ConnectGuard
+    restored_at: datetime | None = None
 
     @classmethod
     async def open(
@@ -108,6 +111,7 @@ class Site:
             media=Media(store, ids.new),
             egress=Egress(lambda: listed, guard),
             guard=guard,
+            restored_at=await read_restored_at(store),
         )
 
 
