@@ -89,14 +89,6 @@ def site_folder(context: click.Context) -> Path:
 def existing_site(context: click.Context, *, as_json: bool = False) -> Path:
     """The site's folder, which must hold a configuration; otherwise the command ends and says how to make one."""
     folder = site_folder(context)
-    if not (folder / CONFIGURATION).is_file():
-        stop(
-            f"there is no site in {folder} (no {CONFIGURATION}). Start the demo with `siteward run --demo`, make a site with "
-            "`siteward --config DIR init`, or say where yours is with --config DIR.",
-            Exit.COULD_NOT,
-            as_json=as_json,
-            problem="site.missing",
-        )
     if is_cut_off(folder):
         stop(
             f"a restore of the site in {folder} was cut off, or is just under way. If it is not, `siteward run` or the restore again brings "
@@ -104,5 +96,13 @@ def existing_site(context: click.Context, *, as_json: bool = False) -> Path:
             Exit.COULD_NOT,
             as_json=as_json,
             problem="restore.cut_off",
+        )
+    if not (folder / CONFIGURATION).is_file():
+        stop(
+            f"there is no site in {folder} (no {CONFIGURATION}). Start the demo with `siteward run --demo`, make a site with "
+            "`siteward --config DIR init`, or say where yours is with --config DIR.",
+            Exit.COULD_NOT,
+            as_json=as_json,
+            problem="site.missing",
         )
     return folder
