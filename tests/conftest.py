@@ -6,6 +6,8 @@ import os
 
 from hypothesis import settings
 
+pytest_plugins = ("tests.postgres",)
+
 settings.register_profile("repeatable", derandomize=True, database=None)
 if os.environ.get("CI"):
     settings.load_profile("repeatable")

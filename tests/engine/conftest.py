@@ -1,4 +1,4 @@
-"""Every engine test runs twice: as it is, and with each run dropped from memory after each step."""
+"""Every engine test runs in three worlds: as it is, with each run dropped from memory after each step, and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 from .house import House
 
 
-@pytest.fixture(params=[False, True], ids=["in-memory", "always-suspend"])
+@pytest.fixture(params=["in-memory", "always-suspend", "postgresql"])
 async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
     """A house with a running engine."""
-    made = House(tmp_path, always_suspend=request.param)
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    made = House(tmp_path, always_suspend=request.param == "always-suspend", url=url)
     await made.open()
     yield made
     await made.close()

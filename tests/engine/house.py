@@ -188,8 +188,17 @@ def scripted_skills(outside: Outside, looks: Looks, registry: Registry | None = 
 class House:
     """A running engine over a database in a folder; `restart` makes a new one over the same rows."""
 
-    def __init__(self, folder: Path, *, always_suspend: bool = False, boundaries: Boundaries | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        always_suspend: bool = False,
+        boundaries: Boundaries | None = None,
+        url: str | None = None,
+    ) -> None:
+        """`url` is a migrated database other than the folder's own file."""
         self.folder = folder
+        self.url = url
         self.clock = SimulatedClock()
         self.outside = Outside()
         self.looks = Looks()

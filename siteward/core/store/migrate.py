@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -10,16 +12,19 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, event
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy import URL, Connection, create_engine, event
+from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.pool import NullPool
 
 from siteward.core.store.errors import DatabaseNewer, DatabaseUnusable
+from siteward.core.store.revision import require_newest_of
 
 _WHAT_TO_DO: Final = (
     "Nothing was changed. Check that the folder may be written and has room; put a backup in its place, or move the file away to begin "
     "with an empty one."
 )
+_MIGRATES: Final = 7_483_920
+"""The advisory lock of migrations: one process migrates at a time."""
 
 
 def migrate(path: str) -> None:
@@ -34,6 +39,35 @@ def migrate(path: str) -> None:
     except (OperationalError, DatabaseError) as error:
         raise DatabaseUnusable(
             f"The database {path} cannot be used: {error.orig}. {_WHAT_TO_DO}", where=path
+        ) from error
+    finally:
+        engine.dispose()
+
+
+def migrate_postgres(url: URL, name: str) -> None:
+    """Migrate the PostgreSQL database at `url`; `name` is what a person may read of it. Raises `DatabaseNewer`, `DatabaseUnusable`."""
+    with _connected(url, name) as connection:
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATES})")
+        _upgrade(connection, name)
+
+
+def require_newest_postgres(url: URL, name: str) -> None:
+    """Refuse a PostgreSQL database that is not at the newest migration. Raises `DatabaseNewer`, `DatabaseOlder`, `DatabaseUnusable`."""
+    with _connected(url, name) as connection:
+        require_newest_of(MigrationContext.configure(connection).get_current_revision(), name)
+
+
+@contextmanager
+def _connected(url: URL, name: str) -> Iterator[Connection]:
+    engine = create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 5})
+    try:
+        with engine.begin() as connection:
+            yield connection
+    except DBAPIError as error:
+        raise DatabaseUnusable(
+            f"The database {name} cannot be used: {str(error.orig).strip()}. See that its server runs, that the database exists and that "
+            "this user may make tables in it.",
+            where=name,
         ) from error
     finally:
         engine.dispose()

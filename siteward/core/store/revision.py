@@ -46,10 +46,14 @@ def require_newest(path: Path) -> None:
 
     Raises `DatabaseNewer`, `DatabaseOlder`, `DatabaseUnusable`.
     """
-    revision = revision_of(path)
-    require_known(revision, f"The database {path}")
+    require_newest_of(revision_of(path), str(path))
+
+
+def require_newest_of(revision: str | None, database: str) -> None:
+    """The same for the revision of any database. Raises `DatabaseNewer`, `DatabaseOlder`."""
+    require_known(revision, f"The database {database}")
     if revision != known()[0]:
         raise DatabaseOlder(
-            f"The database {path} is of an older Siteward. Start this version once with `siteward run`: it brings the database up to date.",
-            where=str(path),
+            f"The database {database} is of an older Siteward. Start this version once with `siteward run`: it brings the database up to date.",
+            where=database,
         )

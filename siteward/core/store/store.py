@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Engine, Executable
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from siteward.core.store.backend import Backend, Reader
@@ -26,6 +27,7 @@ from siteward.core.store.statements import NO_PARAMS, Op, Params
 from siteward.core.store.writer import Counts, Writer
 
 READERS: Final = 4
+_KINDS: Final = "Write sqlite:///path/to/site.db, or postgresql://user:password@server/database."
 
 
 class Store:
@@ -38,10 +40,11 @@ class Store:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="siteward-reader")
         self._of_thread = threading.local()
         self._raw: list[Reader] = []
+        self._heard: list[Callable[[str], None]] = []
 
     @classmethod
     async def open(cls, url: str, boundaries: Boundaries | None = None, *, migrates: bool = True) -> Store:
-        """Open `sqlite:///path`. Without `migrates` the database must be there and up to date: a host may run on it.
+        """Open `sqlite:///path` or `postgresql://…`. Without `migrates` the database must be there and up to date: a host may run on it.
 
         Raises `DatabaseNewer`, `DatabaseOlder`, `DatabaseUnusable`."""
         backend = backend_of(url)
@@ -76,6 +79,35 @@ class Store:
             self._raw.append(reader)
         return reader.fetch(sql, params)
 
+    def notify(self, channel: str) -> None:
+        """Poke who listens to `channel`, also in other processes, once what was sent before is committed. A poke may be lost with its commit:
+        who listens also looks by itself now and then."""
+        op = self.backend.poke(channel)
+        if op is not None:
+            self.send(op).add_done_callback(_not_minded)
+        else:
+            for heard in tuple(self._heard):
+                asyncio.get_running_loop().call_soon(heard, channel)
+
+    def listen(self, channels: Sequence[str], heard: Callable[[str], None]) -> Callable[[], None]:
+        """Call `heard` on this loop with each channel that is poked, or may have been poked while nobody could hear. Returns what ends it
+        (it may take a second: call it from a thread)."""
+        loop = asyncio.get_running_loop()
+
+        def of_these(channel: str) -> None:
+            if channel in channels:
+                heard(channel)
+
+        def poked(channel: str) -> None:
+            with suppress(RuntimeError):  # the loop has ended: nobody is left to hear
+                loop.call_soon_threadsafe(of_these, channel)
+
+        listener = self.backend.listen(channels, poked)
+        if listener is not None:
+            return listener.close
+        self._heard.append(of_these)
+        return lambda: self._heard.remove(of_these)
+
     async def read(self, query: Executable, params: dict[str, Any] | None = None) -> Sequence[dict[str, Any]]:
         """The rows of a SQLAlchemy core query, all read at one instant. The connection cannot write. Raises `ReadFailed`."""
         loop = asyncio.get_running_loop()
@@ -101,12 +133,33 @@ class Store:
 
 def backend_of(url: str) -> Backend:
     """The database that a URL names. Raises `DatabaseUnusable` for one of a kind that there is no backend for."""
-    parsed = make_url(url)
-    if parsed.get_backend_name() != "sqlite":
-        raise DatabaseUnusable(
-            f"The database {parsed} is not of a kind this version can use: write sqlite:///path/to/site.db."
-        )
-    path = sqlite_path(url)
-    if not Path(path).parent.is_dir():
-        raise DatabaseUnusable(f"The folder of the database {path} does not exist: make it first.", where=path)
-    return Sqlite(path)
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise DatabaseUnusable(f"That is no address of a database. {_KINDS}") from error
+    match parsed.get_backend_name():
+        case "sqlite":
+            path = sqlite_path(url)
+            if not Path(path).parent.is_dir():
+                raise DatabaseUnusable(f"The folder of the database {path} does not exist: make it first.", where=path)
+            return Sqlite(path)
+        case "postgresql" | "postgres":
+            return _postgres(url)
+    raise DatabaseUnusable(f"The database {parsed} is not of a kind this version can use. {_KINDS}")
+
+
+def _postgres(url: str) -> Backend:
+    """Its driver is an extra: a site on SQLite needs none."""
+    try:
+        from siteward.core.store.postgres import Postgres
+    except ImportError as error:
+        if "psycopg" not in str(error) and "pq wrapper" not in str(error):
+            raise
+        raise DatabaseUnusable("PostgreSQL needs its driver: pip install 'siteward[postgres]'.") from error
+    return Postgres(url)
+
+
+def _not_minded(poke: asyncio.Future[Counts]) -> None:
+    """A poke that was not committed is missed by nobody for long."""
+    if not poke.cancelled():
+        poke.exception()

@@ -124,7 +124,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "outbox",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("topic", sa.Text(), nullable=False),
         sa.Column("payload", sa.Text(), nullable=False),
         sa.Column("camera", sa.Text(), nullable=True),
