@@ -72,9 +72,9 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         await Store.open(f"sqlite:///{tmp_path}/nowhere/site.db")
 
 
-@pytest.mark.parametrize("url", ["postgresql://host/site", "sqlite://", "sqlite:///:memory:"])
+@pytest.mark.parametrize("url", ["mysql://host/site", "sqlite://", "sqlite:///:memory:"])
 def test_a_database_of_another_kind_is_refused(url: str) -> None:
-    with pytest.raises(DatabaseUnusable, match="sqlite:///"):
+    with pytest.raises(DatabaseUnusable, match="sqlite:///|address"):
         backend_of(url)
 
 
