@@ -74,7 +74,7 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["mysql://host/site", "sqlite://", "sqlite:///:memory:"])
 def test_a_database_of_another_kind_is_refused(url: str) -> None:
-    with pytest.raises(DatabaseUnusable, match="sqlite:///|address"):
+    with pytest.raises(DatabaseUnusable, match=r"sqlite:///"):
         backend_of(url)
 
 
