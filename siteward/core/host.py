@@ -26,6 +26,8 @@ from siteward.core.errors import SitewardError
 from siteward.core.held_skills import HeldSkills
 from siteward.core.ids import TimedIds
 from siteward.core.integration_host import IntegrationHost
+from siteward.core.metrics import HostMeters, LoopLag
+from siteward.core.metrics_text import Figures, metrics_text, read_rows
 from siteward.core.models import OpenModels, open_models
 from siteward.core.plugins.discovery import find_custom, find_packages, find_shipped
 from siteward.core.plugins.loader import load
@@ -55,6 +57,8 @@ class Host:
     integrations: IntegrationHost
     models: OpenModels
     set_up: SetUp
+    meters: HostMeters
+    loop_lag: LoopLag
 
     @property
     def registry(self) -> Registry:
@@ -75,6 +79,20 @@ class Host:
 
     def validate(self, text: str, saver: str | None) -> Report:
         return validate(text, self.registry, self.services.view(saver))
+
+    async def metrics(self) -> bytes:
+        store, clock = self.site.store, self.site.clock
+        rows = await read_rows(store, clock.now().timestamp())
+        names = {held.id: held.name for held in self.engine.catalog}
+        figures = Figures(
+            self.meters.as_now(),
+            self.loop_lag,
+            store,
+            rows,
+            lambda workflow: names.get(workflow, workflow),
+            self.folder / DATABASE,
+        )
+        return await asyncio.to_thread(metrics_text, figures)
 
     async def gate_state(self, role: str) -> str:
         return (await self._gate(role))[0]
@@ -154,6 +172,7 @@ async def open_host(
         exits.push_async_callback(integrations.close)
         models = await open_models(configuration.models, skills.now.model_kinds, integrations)
         exits.push_async_callback(models.close)
+        meters, loop_lag = HostMeters(), LoopLag()
         services = ServicesOfSite(site, models.vocabulary, models.digests)
         engine = Engine(
             Parts(
@@ -167,6 +186,7 @@ async def open_host(
                 random=chance,
                 validate=validate,
                 models=models,
+                meters=meters,
                 boundaries=boundaries or NoBoundaries(),
             )
         )
@@ -174,4 +194,6 @@ async def open_host(
         exits.push_async_callback(engine.stop)
         set_up = SetUp(integrations)
         exits.push_async_callback(set_up.stop)
-        yield Host(folder, site, services, engine, skills, integrations, models, set_up)
+        watching = asyncio.create_task(loop_lag.watch(), name="siteward-loop-lag")
+        exits.callback(watching.cancel)
+        yield Host(folder, site, services, engine, skills, integrations, models, set_up, meters, loop_lag)

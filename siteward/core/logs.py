@@ -53,6 +53,11 @@ def about(
         _about.reset(token)
 
 
+def now_about(run: str, workflow: str, correlation_id: str, event: str, step: str) -> None:
+    """From here on, to the end of the `about` around it: a step of a run. One assignment, since every step of every run makes it."""
+    _about.set({"run": run, "workflow": workflow, "correlation_id": correlation_id, "event": event, "step": step})
+
+
 def write_logs(
     style: LogFormat, *, secrets: Iterable[str] = (), level: int = logging.INFO, stream: TextIO | None = None
 ) -> None:

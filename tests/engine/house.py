@@ -21,6 +21,7 @@ from siteward.core.contract.manifest_data import shipped_registry
 from siteward.core.contract.registry import Provenance, Registry, Repeat, SiteView
 from siteward.core.contract.validate import validate
 from siteward.core.engine.engine import Engine
+from siteward.core.engine.meters import Meters, NoMeters
 from siteward.core.engine.parts import Parts, Validate
 from siteward.core.engine.seam import HostStep
 from siteward.core.events.event import Event
@@ -143,13 +144,16 @@ class Looks:
 
     decision: str = "delivery"
     reason: str = "a parcel van"
+    calls: tuple[str, ...] = ("llm",)
     asked: list[AiRequest] = field(default_factory=list)
 
     async def run(self, request: AiRequest) -> AiAnswer:
         self.asked.append(request)
         values = {"reason": self.reason, "confidence": 0.9}
         columns = {"reason": self.reason, "confidence": 0.9, "model": "scripted"}
-        return AiAnswer(self.decision, values, columns, calls=({"kind": "model", "name": "look"},))
+        return AiAnswer(
+            self.decision, values, columns, calls=tuple({"kind": kind, "name": "look"} for kind in self.calls)
+        )
 
 
 @cache
@@ -208,6 +212,7 @@ class House:
         self.validate: Validate = lambda text, registry, site: validate(text, registry, site)
         self.always_suspend = always_suspend
         self.boundaries = boundaries or NoBoundaries()
+        self.meters: Meters = NoMeters()
         self._numbers = itertools.count(1)
         self._seeds = itertools.count(1)
 
@@ -225,6 +230,7 @@ class House:
             random=seed,
             validate=self.validate,
             boundaries=self.boundaries,
+            meters=self.meters,
             always_suspend=self.always_suspend,
         )
         self.engine = Engine(parts)

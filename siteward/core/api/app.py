@@ -15,6 +15,7 @@ from . import account_routes, alert_routes, approval_routes, run_routes, site_ro
 from .host import ApiHost
 from .idempotency import Idempotency
 from .live import Live
+from .metrics_route import PATH, metrics_route
 from .openapi import describe
 from .pages import Pages
 from .routes import Answer, Call, Route
@@ -49,6 +50,7 @@ def make_app(host: ApiHost) -> web.Application:
         app.router.add_route(route.method, PREFIX + route.path, serve(route, host, keys))
     live = Live(host)
     app.router.add_get(PREFIX + "/live", live.handle)
+    app.router.add_get(PATH, metrics_route(host))
     pages = Pages(Path(siteward.frontend.__file__).parent)
     app.router.add_get("/", pages.index)
     app.router.add_get("/ui/{version}/{name:.+}", pages.file)

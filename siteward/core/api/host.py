@@ -46,6 +46,10 @@ class ApiHost(Protocol):
         """`open`, `closed` or `unknown`, read from what drives the gate, within a few seconds."""
         ...
 
+    async def metrics(self) -> bytes:
+        """The host's figures in the text format of Prometheus."""
+        ...
+
     async def health(self) -> Mapping[str, JSON]:
         """What works and what does not: `{"ok": bool, "parts": [{"name", "ok", "sentence"}]}`."""
         ...

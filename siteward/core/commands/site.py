@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 from pathlib import Path
 from textwrap import shorten
@@ -27,8 +26,10 @@ from siteward.core.commands.output import (
 from siteward.core.commands.past import newest_events, refusals, run_rows, shown
 from siteward.core.demo_site import write_demo_site
 from siteward.core.host import Host, load_site, open_host
+from siteward.core.logs import LogFormat, write_logs
 from siteward.core.plugins.discovery import CUSTOM
-from siteward.core.site.configuration import read_configuration
+from siteward.core.site.configuration import SiteConfiguration, read_configuration
+from siteward.core.site.configuration_yaml import secrets_of
 from siteward.core.site_folder import BLUEPRINTS, CONFIGURATION, MODELS, WORKFLOWS
 from siteward.core.site_lock import SiteLock
 from siteward.core.site_swap import STAGING, finish_restore
@@ -67,8 +68,16 @@ def init_command(context: click.Context) -> None:
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="Another port than configuration.yaml says (0: a free one)."
 )
+@click.option(
+    "--log-format",
+    type=click.Choice([style.value for style in LogFormat]),
+    envvar="SITEWARD_LOG_FORMAT",
+    default=LogFormat.TEXT.value,
+    show_default=True,
+    help="How the log is written (to standard error): for a person, or one JSON object a line (or SITEWARD_LOG_FORMAT).",
+)
 @click.pass_context
-def run_command(context: click.Context, demo: bool, port: int | None) -> None:
+def run_command(context: click.Context, demo: bool, port: int | None, log_format: str) -> None:
     """Run a site until it is stopped (Ctrl-C). Prints its address, and the one-time code while it has no admin."""
     folder = site_folder(context)
     if (folder / STAGING).exists():
@@ -82,14 +91,13 @@ def run_command(context: click.Context, demo: bool, port: int | None) -> None:
         except OSError as error:
             unwritable(folder, error)
     folder = existing_site(context)
-    logging.basicConfig(level=logging.INFO, format="%(levelname)-7s %(name)s: %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)  # its steps at each start tell a user nothing
     with errors_end_the_command(), SiteLock(folder):
-        asyncio.run(_run(folder, port))
+        configuration = read_configuration(folder / CONFIGURATION)
+        write_logs(LogFormat(log_format), secrets=secrets_of(folder))
+        asyncio.run(_run(folder, configuration, port))
 
 
-async def _run(folder: Path, port: int | None) -> None:
-    configuration = await asyncio.to_thread(read_configuration, folder / CONFIGURATION)
+async def _run(folder: Path, configuration: SiteConfiguration, port: int | None) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from siteward.core.engine import rows
-from siteward.core.engine.admission import Admission, Decided
+from siteward.core.engine.admission import BROKEN, Admission, Decided
 from siteward.core.engine.catalog import Catalog
 from siteward.core.engine.hints import Hints
 from siteward.core.engine.matcher import NOTHING, Found
@@ -45,6 +45,7 @@ class Decision:
 
     each: Sequence[Decided]
     broken: Sequence[Op]
+    broken_by: Sequence[str] = ()
 
     @property
     def ops(self) -> list[Op]:
@@ -87,12 +88,15 @@ class Acceptance:
             matched.add_done_callback(_heard)
             raise
         parts.boundaries.reach("event.accepted")
+        if new:
+            parts.meters.event_accepted(event.type)
         return await self._matched(event, new, decision, matched)
 
     async def _keep(self, event: Event) -> Accepted:
         """Nobody wants it: it is kept for those who look back."""
         if await _unless_known(self._parts.store.send(rows.new_event(event, self._parts.now(), matched=0))):
             self._parts.boundaries.reach("event.accepted")
+            self._parts.meters.event_accepted(event.type)
             return Accepted(True)
         return Accepted(False, await self._runs_of(event.id))
 
@@ -127,7 +131,10 @@ class Acceptance:
     def _made(self, decision: Decision) -> tuple[Run, ...]:
         """The decision is committed."""
         self._parts.boundaries.reach("event.matched")
+        for workflow_id in decision.broken_by:
+            self._parts.meters.refused(workflow_id, BROKEN)
         for one in decision.each:
+            one.tell(self._parts.meters)
             if (held := one.holding) is not None:
                 self._hints.started(held.key, held.alive, held.cooling, held.hour)
         return decision.started
@@ -144,8 +151,9 @@ class Acceptance:
         broken: list[Op] = []
         for match, error in found.broken:
             _log.error("Event %s cannot start %s.", event.id, match.plan.name, exc_info=error)
-            broken += self._admission.counted(match.plan.workflow_id, event, "broken", error.sentence)
-        return Decision([await self._admission.decide(match, event, look=look) for match in found.matches], broken)
+            broken += self._admission.counted(match.plan.workflow_id, event, BROKEN, error.sentence)
+        each = [await self._admission.decide(match, event, look=look) for match in found.matches]
+        return Decision(each, broken, [match.plan.workflow_id for match, _ in found.broken])
 
     async def _is_matched(self, event_id: str) -> bool:
         found = await self._parts.store.fetch("SELECT matched FROM events WHERE id = :id", {"id": event_id})

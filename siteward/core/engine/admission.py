@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from siteward.core.contract.document import State
@@ -18,6 +18,7 @@ from siteward.core.engine.guarded import call_step
 from siteward.core.engine.hints import Alive, Cooling, Hints, Key
 from siteward.core.engine.limits import Refusal
 from siteward.core.engine.matcher import Match, TriggerBroken, given_by
+from siteward.core.engine.meters import Meters
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.plan import TOP_IF, Plan
 from siteward.core.engine.position import Position, first_position, position_from_json, position_to_json, trail_after
@@ -30,6 +31,8 @@ from siteward.core.store.writer import Op
 
 _log = logging.getLogger(__name__)
 
+BROKEN: Final = "broken"
+"""Why an event started nothing where its trigger or `if` broke over it."""
 RUNS: Final = "runs_per_hour"
 CAPPED: Final = "capped"
 
@@ -53,6 +56,21 @@ class Decided:
     made: int = 0
     over: str | None = None
     holding: Holding | None = None
+    refused: tuple[str, str] | None = None
+    """The workflow that did not want it, and why."""
+    ended: tuple[tuple[str, Mode, RunState], ...] = ()
+    """Runs that are over with this decision: by workflow, mode and state."""
+
+    def tell(self, meters: Meters) -> None:
+        """Count what is committed now."""
+        if self.run is not None:
+            meters.run_started(self.run.plan.workflow_id, self.run.mode)
+        if self.refused is not None:
+            meters.refused(*self.refused)
+        for workflow_id, mode, state in self.ended:
+            if self.over is not None:
+                meters.run_started(workflow_id, mode)
+            meters.run_ended(workflow_id, mode, state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +109,8 @@ class Admission:
             met = await self.meet(match, event, mode)
         except TriggerBroken as error:
             _log.exception("Event %s cannot start %s.", event.id, plan.name)
-            return Decided(self.counted(plan.workflow_id, event, "broken", error.sentence))
+            counted = self.counted(plan.workflow_id, event, BROKEN, error.sentence)
+            return Decided(counted, refused=(plan.workflow_id, BROKEN))
         if isinstance(met, Decided):
             return met
         key = (plan.workflow_id, bounds.one_key(met.run.limits.scope, met.run.position.presence))
@@ -122,7 +141,7 @@ class Admission:
         reason = answer.sentence if isinstance(answer, Failed) else None
         made = self._run_op(run, state, reason, now)
         told = self._told("run.ended", run, {"state": state}, now)
-        return Decided((made, row, told), made=1, over=run_id)
+        return Decided((made, row, told), made=1, over=run_id, ended=((plan.workflow_id, mode, state),))
 
     # -- one at a time, cooldown, the hour's cap -----------------------------------------------------------------------
     def _by_hints(self, met: Met, key: Key) -> Decided | None:
@@ -155,7 +174,10 @@ class Admission:
             ended: tuple[Op, ...] = (rows.give_key_up(alive["id"], alive["fence"]),)
         else:
             ended = end_run_ops(alive, RunState.CANCELLED, "superseded", met.now)
-        return self._admit(met, key, counted, ended)
+        decided = self._admit(met, key, counted, ended)
+        if decided.run is None or len(ended) == 1:
+            return decided
+        return replace(decided, ended=((workflow_id, Mode(alive["mode"]), RunState.CANCELLED),))
 
     async def _is_acting(self, run: Mapping[str, Any]) -> bool:
         if run["state"] != RunState.RUNNING:
@@ -190,7 +212,8 @@ class Admission:
             if run.plan.asks:
                 # A cap never hides an ask: the person is asked, AI's own cap bounds the rest.
                 return self._start(met, key, (*ended, *capped), counts=False, another=another)
-            return Decided((*capped, *self._refused(run.plan, run.event, refusal).ops))
+            refused = self._refused(run.plan, run.event, refusal)
+            return Decided((*capped, *refused.ops), refused=refused.refused)
         if refusal is not None:
             return self._refused(run.plan, run.event, refusal)
         return self._start(met, key, ended, counts=True, another=another)
@@ -269,7 +292,8 @@ class Admission:
 
     def _refused(self, plan: Plan, event: Event, refusal: Refusal) -> Decided:
         """A counter and a sampled reason, never silence."""
-        return Decided(self.counted(plan.workflow_id, event, refusal, bounds.SENTENCES[refusal]))
+        counted = self.counted(plan.workflow_id, event, refusal, bounds.SENTENCES[refusal])
+        return Decided(counted, refused=(plan.workflow_id, refusal.value))
 
     def counted(self, workflow_id: str, event: Event, why: str, sentence: str) -> tuple[Op, ...]:
         """The counter of an event that started nothing, with a sampled reason."""

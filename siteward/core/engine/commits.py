@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import select
 
+from siteward.core.agent.trace import RowKind
 from siteward.core.contract.document import Step
 from siteward.core.contract.registry import Repeat
 from siteward.core.engine import rows
@@ -78,6 +79,7 @@ class Commits:
     async def end(self, run: Run) -> None:
         """The run has no further step."""
         await self._parts.store.submit(*self._move(run, run.position))
+        self._parts.meters.run_ended(run.plan.workflow_id, run.mode, run.position.verdict or RunState.DONE)
 
     async def outcome(self, run: Run, step: Step, path: str, acted: Acted, started: float) -> Onward:
         """Commit a step's outcome."""
@@ -105,7 +107,20 @@ class Commits:
         moved, *told = self._move(run, position)
         await self._parts.store.submit(moved, *left.ops, *ended, *told)
         self._parts.boundaries.reach("step.committed")
+        self._counted(run, step, acted.outcome, position, started)
         return Onward(run.at(position) if position.frames else None, None, left.events)
+
+    def _counted(
+        self, run: Run, step: Step, outcome: Done | Failed | Iterate, position: Position, started: float
+    ) -> None:
+        """Tell whoever counts; all of it is committed."""
+        meters, workflow_id = self._parts.meters, run.plan.workflow_id
+        status = StepStatus.DONE if isinstance(outcome, Iterate) else outcome.status
+        meters.step_ended(workflow_id, step, run.mode, status, self._parts.now() - started)
+        if step.kind == "ai" and isinstance(outcome, Done):
+            meters.ai_called(workflow_id, step, run.mode, _model_calls(outcome))
+        if not position.frames:
+            meters.run_ended(workflow_id, run.mode, position.verdict or RunState.DONE)
 
     # -- the writes of each end ----------------------------------------------------------------------------------------
     def _move(self, run: Run, position: Position) -> tuple[Op, ...]:
@@ -148,8 +163,7 @@ class Commits:
         ]
         if step.kind == "ai" and run.mode in (Mode.ON, Mode.TEST):
             hour = hour_of(self._parts.clock.now())
-            made = max(1, sum(1 for call in done.calls if call.get("kind") == "model"))
-            ops += [rows.count(run.plan.workflow_id, AI_CALLS, hour) for _ in range(made)]
+            ops += [rows.count(run.plan.workflow_id, AI_CALLS, hour) for _ in range(max(1, _model_calls(done)))]
         return tuple(ops)
 
     def _failed(self, run: Run, step: Step, path: str, acted: Acted, failed: Failed, started: float) -> tuple[Op, ...]:
@@ -265,6 +279,11 @@ class Commits:
     def _told(self, run: Run, path: str, step: Step, status: StepStatus) -> Op:
         payload = {"run": run.id, "path": path, "kind": step.kind, "status": status}
         return rows.publish("run.step", payload, run.event.camera, self._parts.now())
+
+
+def _model_calls(done: Done) -> int:
+    """How often an AI step asked a model."""
+    return sum(1 for call in done.calls if call.get("kind") == RowKind.LLM)
 
 
 def _ai_columns(done: Done) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from siteward.core.engine.seam import Mode, Outcome, Park, RunState, StepStatus,
 from siteward.core.engine.third_party import run_third_party
 from siteward.core.engine.views import Run, ViewOfRun
 from siteward.core.events.event import Event
+from siteward.core.logs import about, now_about
 from siteward.core.store.errors import CommitFailed, LostRace, ReadFailed, StoreClosed
 from siteward.core.store.schema import workflow_run_steps, workflow_runs
 
@@ -60,6 +61,10 @@ class Runner:
         """Drive a run as far as it goes now: one that this process has just made, or one that is taken up by its id."""
         drove = Drove()
         run_id = run if isinstance(run, str) else run.id
+        with about(run=run_id):
+            return await self._driven(run, run_id, drove)
+
+    async def _driven(self, run: Run | str, run_id: str, drove: Drove) -> Drove:
         try:
             await self._drive(run, drove)
         except LostRace:
@@ -102,6 +107,7 @@ class Runner:
             await self._commits.end(run)
             return Onward()
         step, path = at
+        now_about(run.id, run.plan.workflow_id, run.event.correlation_id or run.event.id, run.event.id, path)
         started = self._parts.now()
         wake = run.position.wake
         if step.kind in self._parts.host_steps:
@@ -133,6 +139,7 @@ class Runner:
     async def _cancel_off(self, run: Run) -> None:
         row = {"id": run.id, "fence": run.fence, "workflow_id": run.plan.workflow_id}
         await self._parts.store.submit(*end_run_ops(row, RunState.CANCELLED, "workflow_off", self._parts.now()))
+        self._parts.meters.run_ended(run.plan.workflow_id, run.mode, RunState.CANCELLED)
 
     async def _bury(self, run_id: str, reason: str) -> str | None:
         """End a run that cannot go on, with an alert; why it could not be ended, if so. Where it was acting, what came of that is unknown."""
@@ -154,6 +161,7 @@ class Runner:
                     *engine_alert(parts, title, reason, workflow_id=row["workflow_id"], event=event, run_id=run_id),
                     rows.publish("run.ended", told, event.camera, now),
                 )
+                parts.meters.run_ended(row["workflow_id"], Mode(row["mode"]), state)
         except LostRace:
             _log.debug("Run %s ended meanwhile.", run_id)
         except (CommitFailed, ReadFailed) as error:

@@ -210,6 +210,7 @@ class Versions:
         except LostRace:
             # It is just acting, or went on: its driver sees the state at its next step.
             return False
+        self._parts.meters.run_ended(row["workflow_id"], Mode(row["mode"]), RunState.CANCELLED)
         return True
 
     def _told(self, workflow_id: str, more: Mapping[str, JSON]) -> Op:

@@ -99,6 +99,7 @@ class SiteConfiguration:
     facts: str = ""
     site_mode: str = "disarmed"
     integrations: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
+    metrics_token: str = field(default="", repr=False)
 
 
 def _zone(value: Any) -> str:
@@ -163,6 +164,12 @@ SCHEMA = vol.Schema(
         vol.Optional("web", default=dict): {
             vol.Optional("host", default="127.0.0.1"): _TEXT,
             vol.Optional("port", default=8787): vol.All(int, vol.Range(min=0, max=65535)),
+            vol.Optional("metrics_token", default=""): vol.All(
+                str,
+                vol.Any(
+                    "", vol.Length(min=16, max=200), msg="a token of 16 to 200 letters, as `!secret metrics_token`"
+                ),
+            ),
         },
         vol.Optional("cameras", default=list): [_CAMERA],
         vol.Optional("gates", default=dict): {NAME: _GATE},
@@ -236,6 +243,7 @@ def _build(raw: Mapping[str, Any], tree: Tree) -> SiteConfiguration:
         zone=raw["zone"],
         host=raw["web"]["host"],
         port=raw["web"]["port"],
+        metrics_token=raw["web"]["metrics_token"],
         cameras=tuple(
             CameraSettings(c["id"], c.get("name", c["id"]), c["kind"], c["settings"], tuple(c["roles"]))
             for c in raw["cameras"]

@@ -83,6 +83,13 @@ def read_tree(path: FilePath) -> Tree:
     return Tree(reader.read(path, marks, (), 0), marks)
 
 
+def secrets_of(folder: FilePath) -> frozenset[str]:
+    """The values of every secret of a site, so that no log shows one. Raises `ConfigurationInvalid`."""
+    path = folder / SECRETS_FILE
+    values = read_tree(path).value if path.is_file() else {}
+    return frozenset(str(value) for value in values.values()) if isinstance(values, dict) else frozenset()
+
+
 class _Reader:
     def __init__(self, folder: FilePath) -> None:
         self._folder = folder
