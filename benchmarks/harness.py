@@ -184,8 +184,8 @@ class Report:
             )
         sys.stdout.flush()
         if self._json is not None:
-            self._json.parent.mkdir(parents=True, exist_ok=True)
-            self._json.write_text(json.dumps(self.as_json(), indent=1))
+            self._json.mkdir(parents=True, exist_ok=True)
+            (self._json / f"{self.name}.json").write_text(json.dumps(self.as_json(), indent=1))
 
     def as_json(self) -> Mapping[str, Any]:
         return {
@@ -253,6 +253,6 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     reads.add_argument(
         "--rounds", type=int, default=ROUNDS, help="samples of each thing (at least five to be told to anyone)"
     )
-    reads.add_argument("--json", type=Path, help="write the figures there too")
+    reads.add_argument("--json", type=Path, help="a folder: the figures go there too")
     reads.add_argument("--full", action="store_true", help="as long and as large as the project's bounds say (minutes)")
     return reads

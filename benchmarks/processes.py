@@ -1,0 +1,84 @@
+"""The compared engines as processes: started once, then sampled in turn by a line of JSON each (`benchmarks.peers.worker`)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+ENDS_WITHIN: Final = 60.0
+
+
+class PeerBroken(Exception):
+    """A compared engine did not start, ended early, or did not record what it was given; the text says what it printed last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One answer of a worker."""
+
+    runs_a_second: float
+    p50_ms: float
+    p99_ms: float
+
+
+class Worker:
+    """A started worker."""
+
+    def __init__(self, name: str, process: subprocess.Popen[str], log: Path) -> None:
+        self.name = name
+        self.process = process
+        self._log = log
+        self.settings: Any = self._answer()["ready"]
+
+    def sample(self, runs: int, at_once: int) -> Sample:
+        """So many units with so many at once. Raises `PeerBroken`."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps({"runs": runs, "at_once": at_once}) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            self._answer()
+        told = self._answer()
+        if "error" in told:
+            raise PeerBroken(f"{self.name}: {told['error']}")
+        return Sample(runs / told["seconds"], told["p50_ms"], told["p99_ms"])
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise PeerBroken(f"{self.name} ended: {self._log.read_text(errors='replace')[-800:]}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+@contextmanager
+def worker(name: str, command: Sequence[str], folder: Path) -> Iterator[Worker]:
+    """Start `python -m module ...` in the checkout's root, ready to be sampled. Raises `PeerBroken`."""
+    log = folder / f"{name.replace(' ', '_')}.log"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=out, text=True
+        )
+    assert process.stdin is not None
+    try:
+        yield Worker(name, process, log)
+    finally:
+        process.stdin.close()  # it ends by itself
+        try:
+            process.wait(ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def ours(*arguments: str) -> list[str]:
+    """The command of our own worker."""
+    return [sys.executable, "-m", "benchmarks.ours_worker", *arguments]
