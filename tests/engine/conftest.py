@@ -16,5 +16,6 @@ async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
     made = House(tmp_path, always_suspend=request.param == "always-suspend", url=url)
     await made.open()
+    assert made.store.path.startswith("postgresql") == (request.param == "postgresql")
     yield made
     await made.close()

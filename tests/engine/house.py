@@ -237,7 +237,9 @@ class House:
         await self.engine.start()
 
     async def open_store(self) -> Store:
-        """The database in the folder, made where there is none."""
+        """The database of the house: in the folder, made where there is none."""
+        if self.url is not None:
+            return await Store.open(self.url, self.boundaries)
         path = self.folder / "site.db"
         if not path.exists():
             path.write_bytes(migrated())
