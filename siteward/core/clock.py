@@ -1,7 +1,7 @@
 """The one clock and the one random source of a host; everything that depends on time or chance is given them.
 
 `now()` is the wall clock in UTC (what rows carry); `since_boot()` counts seconds and goes on while the machine sleeps, and each start of the
-machine counts in a range of its own (freshness of an authority); `sleep_until` wakes at a wall-clock time, re-checking so that a jump of the clock is noticed.
+machine counts in a range of its own (freshness of an authority); `sleep_until` wakes at a wall-clock time, re-checking so that a jump of the clock is noticed, and never sleeps longer than it seemed at first.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class Clock(Protocol):
         ...
 
     async def sleep_until(self, due: datetime) -> None:
-        """Return once `now()` has reached `due`."""
+        """Return once `now()` has reached `due`, and at the latest when as much time has passed as it is to `due` now: a wall clock that is set
+        back keeps nobody asleep. Who wakes looks whether it is due."""
         ...
 
 
@@ -52,7 +53,8 @@ class SystemClock:
         return _range_of_this_boot() + time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
     async def sleep_until(self, due: datetime) -> None:
-        while (left := (due - self.now()).total_seconds()) > 0:  # noqa: ASYNC110 (a wall clock gives no event)
+        ends = self.since_boot() + (due - self.now()).total_seconds()
+        while (left := min((due - self.now()).total_seconds(), ends - self.since_boot())) > 0:  # noqa: ASYNC110 (a clock gives no event)
             await asyncio.sleep(min(left, RECHECK_SECONDS))
 
 

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 """A Monday morning in winter time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sleeper:
+    """Who wakes at `due` of the wall clock, or at `boot` of the one that never jumps."""
+
+    due: datetime
+    boot: float
+    future: asyncio.Future[None]
 
 
 class SimulatedClock:
@@ -15,7 +25,7 @@ class SimulatedClock:
     def __init__(self, now: datetime = START, since_boot: float = 1000.0) -> None:
         self._now = now
         self._since_boot = since_boot
-        self._sleepers: list[tuple[datetime, asyncio.Future[None]]] = []
+        self._sleepers: list[_Sleeper] = []
 
     def now(self) -> datetime:
         """The wall clock."""
@@ -31,12 +41,12 @@ class SimulatedClock:
         return len(self._sleepers)
 
     async def sleep_until(self, due: datetime) -> None:
-        """Return once the wall clock has reached `due`."""
+        """Return once the wall clock has reached `due`, or as much time has passed as it is to `due` now."""
         if self._now >= due:
             await asyncio.sleep(0)
             return
         future = asyncio.get_running_loop().create_future()
-        sleeper = (due, future)
+        sleeper = _Sleeper(due, self._since_boot + (due - self._now).total_seconds(), future)
         self._sleepers.append(sleeper)
         try:
             await future
@@ -55,7 +65,8 @@ class SimulatedClock:
 
     async def _set(self, now: datetime) -> None:
         self._now = now
-        for _, future in sorted((s for s in self._sleepers if s[0] <= now), key=lambda s: s[0]):
-            if not future.done():
-                future.set_result(None)
+        woken = [one for one in self._sleepers if one.due <= now or one.boot <= self._since_boot]
+        for sleeper in sorted(woken, key=lambda one: one.boot):
+            if not sleeper.future.done():
+                sleeper.future.set_result(None)
         await asyncio.sleep(0)

@@ -14,6 +14,7 @@ from siteward.core.contract.document import Step
 from siteward.core.contract.registry import Repeat
 from siteward.core.engine import rows
 from siteward.core.engine.acting import Acted
+from siteward.core.engine.jumps import boot_due
 from siteward.core.engine.limits import hour_of
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.position import Position, position_to_json, wait_to_json
@@ -199,13 +200,20 @@ class Commits:
             rows.put_step(row),
         ]
         for wait in park.waits:
-            ops += rows.new_waits(wait, self._parts.ids.new, run.id, path, wait_to_json(wait))
+            ops += rows.new_waits(wait, self._parts.ids.new, run.id, path, self._wait_row(wait))
         left = record_ops(self._parts, run, path, run.position.trail, park.records)
         ops += left.ops
         if park.approval is not None:
             ops += self._ask(run, path, park.approval)
         ops.append(self._told(run, path, step, status))
         return Left(tuple(ops), left.events)
+
+    def _wait_row(self, wait: NewWait) -> dict[str, Any]:
+        """A wait with when it is due on the clock that never jumps."""
+        row = wait_to_json(wait)
+        if wait.due is None:
+            return row
+        return {**row, "boot": boot_due(row["due"], self._parts.now(), self._parts.clock.since_boot())}
 
     def _parked_result(self, park: Park, retries: bool) -> dict[str, Any]:
         return {**park.result, "repeat": Repeat.KEYED_RETRY.value} if retries else dict(park.result)

@@ -17,6 +17,7 @@ from siteward.core.engine.catalog import Catalog
 from siteward.core.engine.claims import Claims
 from siteward.core.engine.crew import Crew
 from siteward.core.engine.hints import Hints
+from siteward.core.engine.jumps import Jumps
 from siteward.core.engine.outage import Outage
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.rehearsal import Rehearsals
@@ -57,6 +58,7 @@ class Engine:
         self._rehearsals = Rehearsals(parts, self.catalog, self._admission, self._waits, self._runner)
         self._retention = Retention(parts.store, parts.clock)
         self._outage = Outage(parts)
+        self._jumps = Jumps(parts)
         self._drivers = Crew()
         self._tasks = Crew()
         self._matching: set[str] = set()
@@ -68,6 +70,7 @@ class Engine:
     # -- life ----------------------------------------------------------------------------------------------------------
     async def start(self) -> None:
         """Take up what the last process left, then wait for what comes."""
+        await self._look_at_the_clock()
         await self.refresh()
         await self.sweep()
         self._tasks.start("timer", self._timer.run())
@@ -140,6 +143,7 @@ class Engine:
         if rehearsal:
             run_id: str | None = await self._rehearsals.answer(approval_id, reply, by)
         else:
+            await self._look_at_the_clock()
             run_id = await self._waits.answer(approval_id, reply, by, note, also)
         self._drive(() if run_id is None else (run_id,))
         return run_id
@@ -220,10 +224,17 @@ class Engine:
 
     async def fire_due(self) -> bool:
         """Fire everything whose time has come; whether there was anything."""
+        await self._look_at_the_clock()
         woken = await self._waits.fire_due()
         self._drive(woken)
         scheduled = await self._schedules.fire_due()
         return scheduled or bool(woken)
+
+    async def _look_at_the_clock(self) -> None:
+        """Before anything is called due or over: whether the wall clock still is what it was."""
+        if await self._jumps.look():
+            await self._schedules.keep()
+            self._timer.look()
 
     async def _next_due(self) -> datetime | None:
         due = [moment for moment in (await self._waits.next_due(), await self._schedules.next_due()) if moment]
@@ -278,6 +289,7 @@ class Engine:
     async def _sweeper(self) -> None:
         while True:
             await self._parts.clock.sleep_until(self._parts.clock.now() + timedelta(seconds=SWEEP_SECONDS))
+            await self._guarded("sweeper", self._look_at_the_clock())
             await self._guarded("sweeper", self.sweep())
             await self._guarded("sweeper", self._outage.look())
             await self._guarded("sweeper", self._parts.store.submit(rows.end_rehearsals(self._parts.now())))

@@ -43,7 +43,8 @@ class Schedules:
 
     async def keep(self) -> None:
         """Make the rows that are missing and end those of schedules that are no more. A row that is there keeps its due time: a restart
-        neither skips nor repeats."""
+        neither skips nor repeats. Only one that waits for longer than its schedule ever does comes from a clock that was ahead then, and is
+        dated anew; a time that had fired already does not fire again, since its event is known."""
         async with self._keeping:
             await self._keep()
 
@@ -52,11 +53,17 @@ class Schedules:
         held = await self._parts.store.read(select(waits).where(_OPEN, waits.c.kind == SCHEDULE))
         ops = [_end(row["id"]) for row in held if rows.load(row["payload"])["key"] not in wanted]
         known = {rows.load(row["payload"])["key"] for row in held}
+        ops += [op for row in held if (op := self._earlier(row, wanted)) is not None]
         for key, use in wanted.items():
             if key not in known and (due := self._next(use, self._parts.clock.now())) is not None:
                 ops.append(self._row(key, due))
         if ops:
             await self._parts.store.submit(*ops)
+
+    def _earlier(self, row: Mapping[str, Any], wanted: Mapping[str, TriggerUse]) -> Op | None:
+        use = wanted.get(rows.load(row["payload"])["key"])
+        due = None if use is None else self._next(use, self._parts.clock.now())
+        return None if due is None or due.timestamp() >= row["due_at"] else _redate(row, due)
 
     async def next_due(self) -> datetime | None:
         """When the next schedule is due."""
@@ -147,6 +154,13 @@ def _plain(use: TriggerUse) -> dict[str, Any]:
 
 def _end(wait_id: str) -> Op:
     return Op("UPDATE waits SET state = 'cancelled' WHERE id = :id AND state = 'open'", {"id": wait_id})
+
+
+def _redate(row: Mapping[str, Any], due: datetime) -> Op:
+    return Op(
+        "UPDATE waits SET due_at = :next WHERE id = :id AND state = 'open' AND due_at = :due",
+        {"id": row["id"], "due": row["due_at"], "next": due.timestamp()},
+    )
 
 
 def _move(row: Mapping[str, Any], due: datetime) -> Op:
