@@ -25,6 +25,10 @@ RANGE_SECONDS: Final = 1e8
 """Three years of counting, after which it runs into the next range. All of it fits a float to a thousandth of a second."""
 
 
+FIRST_DAY: Final = datetime(2025, 1, 1, tzinfo=UTC)
+"""Siteward is younger than that: a wall clock that is not there yet was not set since the machine has power."""
+
+
 class Clock(Protocol):
     """Time as the host sees it."""
 
@@ -56,6 +60,11 @@ class SystemClock:
         ends = self.since_boot() + (due - self.now()).total_seconds()
         while (left := min((due - self.now()).total_seconds(), ends - self.since_boot())) > 0:  # noqa: ASYNC110 (a clock gives no event)
             await asyncio.sleep(min(left, RECHECK_SECONDS))
+
+
+def is_set(now: datetime) -> bool:
+    """Whether a wall clock can be right."""
+    return now >= FIRST_DAY
 
 
 @cache

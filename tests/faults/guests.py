@@ -68,13 +68,15 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
     raise AssertionError("it never came to hold")
 
 
+CALM = 5
+"""Looks after which a house that sleeps is believed to."""
+
+
 async def goes_by(house: House, seconds: float) -> None:
-    """Time passes, and timer and sweeper do what they do by themselves, up to where they sleep again. Nothing is drained: what the database refuses
-    then is the engine's to bear."""
-    sleeping = house.clock.sleeping
+    """Time passes, and timer and sweeper do what they do by themselves, most likely up to where they sleep again (`until` waits for what must come).
+    Nothing is drained: what the database refuses then is the engine's to bear."""
     await house.clock.advance(seconds)
-    for _ in range(2000):
-        if house.clock.sleeping >= sleeping and not house.engine._drivers:
-            return
+    calm = 0
+    while calm < CALM:
         await asyncio.sleep(0.002)
-    raise AssertionError("timer or sweeper did not come to rest")
+        calm = calm + 1 if house.clock.sleeping and not house.engine._drivers else 0

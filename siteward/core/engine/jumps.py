@@ -7,13 +7,14 @@ stand for the wall clock itself: what it skipped is missed, as after a sleep; wh
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
 from sqlalchemy import and_, select
 
-from siteward.core.clock import RANGE_SECONDS
+from siteward.core.clock import RANGE_SECONDS, is_set
 from siteward.core.contract.durations import say_duration
 from siteward.core.engine import rows
 from siteward.core.engine.parts import Parts
@@ -36,9 +37,15 @@ class Jumps:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._offset: float | None = None
+        self._looking = asyncio.Lock()
+        """Timer, sweeper and whoever answers a question look when they please; one dates anew."""
 
     async def look(self) -> bool:
         """Compare the clocks; whether the wall clock was set since the last look. Raises what the store raises, and is then not done."""
+        async with self._looking:
+            return await self._look()
+
+    async def _look(self) -> bool:
         now, boot = self._parts.now(), self._parts.clock.since_boot()
         offset = now - boot
         # The first look of a process is for what happened while there was none.
@@ -86,7 +93,7 @@ def _redated(row: Mapping[str, Any], now: float, boot: float) -> tuple[Op, ...]:
     anew = due
     if told is not None and abs(told - boot) < RANGE_SECONDS / 2:
         anew = now + told - boot
-    elif row["started_at"] > now + TOLD_SECONDS:
+    elif row["started_at"] > now + TOLD_SECONDS and is_set(rows.moment(now)):
         # Before this start of the machine, and in the future: that clock was wrong. What it had left then is all there is to know.
         anew = now + due - row["started_at"]
     if abs(anew - due) < NOTICED_SECONDS:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import select
 
+from siteward.core.clock import is_set
 from siteward.core.contract.document import TriggerUse
 from siteward.core.contract.registry import Provenance
 from siteward.core.engine import rows
@@ -44,9 +45,11 @@ class Schedules:
     async def keep(self) -> None:
         """Make the rows that are missing and end those of schedules that are no more. A row that is there keeps its due time: a restart
         neither skips nor repeats. Only one that waits for longer than its schedule ever does comes from a clock that was ahead then, and is
-        dated anew; a time that had fired already does not fire again, since its event is known."""
+        dated anew; a time that had fired already does not fire again, since its event is known. While nobody has set the clock since the
+        machine has power, nothing is known of when anything is due."""
         async with self._keeping:
-            await self._keep()
+            if is_set(self._parts.clock.now()):
+                await self._keep()
 
     async def _keep(self) -> None:
         wanted = dict(self._wanted())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -68,7 +67,7 @@ class Timer:
             await asyncio.wait((sleeping, poked), return_when=asyncio.FIRST_COMPLETED)
             return not sleeping.done()
         finally:
-            for task in (sleeping, poked):
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+            # Not by awaiting them: a stop that comes in this moment must end this task and not be taken for theirs.
+            sleeping.cancel()
+            poked.cancel()
+            await asyncio.wait((sleeping, poked))
