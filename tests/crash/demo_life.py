@@ -21,7 +21,8 @@ from siteward.core import cli
 from siteward.core.clock import SystemClock
 from siteward.core.commands import site
 from siteward.core.host import open_host
-from tests.crash.world import FAULTS, Kill, KillAt
+from tests.crash.deaths import Kill, KillAt
+from tests.crash.faults import FAULTS
 
 PATIENCE = 90.0
 POLL = 0.02
@@ -86,7 +87,7 @@ class Life:
             os.dup2(said, 1)
             os.dup2(said, 2)
             if fault is not None:
-                FAULTS[fault]()
+                FAULTS[fault].breaks()
             boundaries = KillAt(kill, self.names)
             site.open_host = partial(open_host, clock=Ahead(ahead), boundaries=boundaries)  # type: ignore[attr-defined]
             cli.main(_arguments(self.place), standalone_mode=False)

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from siteward.core.demo_site import free_port, write_demo_site
+from tests.crash.deaths import Kill
 from tests.crash.demo_checks import demo_as_made, gate_log, violations
 from tests.crash.demo_life import PATIENCE, POLL, Died, Life
 from tests.crash.demo_person import NoAnswer, Person, Refused
-from tests.crash.world import Kill
 
 SEED = 20260817
 PASSWORD = "a gate, a guard and a password"
