@@ -46,3 +46,8 @@ def encode(number: int) -> str:
         number, digit = divmod(number, 32)
         digits.append(_ALPHABET[digit])
     return "".join(reversed(digits))
+
+
+def first_at(seconds: float) -> str:
+    """An id before every one that is made from this time on (seconds since 1970), and after every earlier one."""
+    return encode(max(0, int(seconds * 1000)) << _RANDOM_BITS)

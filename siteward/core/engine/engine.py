@@ -75,6 +75,7 @@ class Engine:
         await self.sweep()
         self._tasks.start("timer", self._timer.run())
         self._tasks.start("sweeper", self._sweeper())
+        self._tasks.start("retention", self._forgetting())
 
     async def stop(self) -> None:
         """Start nothing more, let steps under way end, and let go. What still runs is taken up at the next start."""
@@ -293,8 +294,13 @@ class Engine:
             await self._guarded("sweeper", self.sweep())
             await self._guarded("sweeper", self._outage.look())
             await self._guarded("sweeper", self._parts.store.submit(rows.end_rehearsals(self._parts.now())))
-            await self._guarded("retention", self._retention.tick())
             self._timer.look()
+
+    async def _forgetting(self) -> None:
+        """A pass over a large past takes its time; nobody's recovery waits for it."""
+        while True:
+            await self._parts.clock.sleep_until(self._parts.clock.now() + timedelta(seconds=SWEEP_SECONDS))
+            await self._guarded("retention", self._retention.tick())
 
     async def _guarded(self, name: str, work: Awaitable[object]) -> bool:
         """Whether the work could finish. A database that is busy, full or away, and a row that nobody can read, stop neither timer nor

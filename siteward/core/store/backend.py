@@ -116,6 +116,10 @@ class Backend(Protocol):
         """The statement that pokes who listens in other processes; None where there are no others."""
         ...
 
+    def give_back(self) -> Op | None:
+        """Gives one free page of the file back to the disk; None where the database does so by itself."""
+        ...
+
     def listen(self, channels: Sequence[str], poked: Callable[[str], None]) -> Listener | None:
         """Call `poked` from a thread whenever a channel is poked, and after each time that it could have been missed."""
         ...

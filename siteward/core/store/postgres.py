@@ -74,6 +74,10 @@ class Postgres:
         """Told to whoever listens when the transaction is committed; twice in one transaction is once."""
         return Op("SELECT pg_notify(:channel, '')", {"channel": channel})
 
+    def give_back(self) -> Op | None:
+        """Its own autovacuum does."""
+        return None
+
     def listen(self, channels: Sequence[str], poked: Callable[[str], None]) -> Listener | None:
         """A thread with a connection of its own."""
         return PostgresListener(lambda: self._connect(writes=False), channels, poked)

@@ -108,6 +108,19 @@ class Store:
         self._heard.append(of_these)
         return lambda: self._heard.remove(of_these)
 
+    async def give_back(self, pages: int, spare: float) -> bool:
+        """Give some free pages back to the disk, as long as more than `spare` of the file is free (writes to come need some); whether it did."""
+        op = self.backend.give_back()
+        if op is None:
+            return False
+        free = (await self.fetch("PRAGMA freelist_count"))[0]["freelist_count"]
+        of_all = (await self.fetch("PRAGMA page_count"))[0]["page_count"]
+        too_many = free - int(of_all * spare)
+        if too_many <= 0:
+            return False
+        await self.submit(*[op] * min(pages, too_many))
+        return True
+
     async def read(self, query: Executable, params: dict[str, Any] | None = None) -> Sequence[dict[str, Any]]:
         """The rows of a SQLAlchemy core query, all read at one instant. The connection cannot write. Raises `ReadFailed`."""
         loop = asyncio.get_running_loop()
