@@ -12,17 +12,22 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from benchmarks.harness import AtLeast, AtMost, Bound, Report, arguments
 from benchmarks.peers import install
 from benchmarks.processes import PeerBroken, Sample, Worker, ours, worker
+from tests.postgres import server
 
 AT_ONCE = 100
 WARM_UP = 100
 SLOWEST = 20
 """Runs in the smallest sample, alone."""
 OURS = "siteward"
+
+OURS_ON_POSTGRES = "siteward on PostgreSQL"
+DBOS_ON_POSTGRES = "dbos on PostgreSQL"
 
 PEERS: dict[str, Callable[[], list[str]]] = {
     "home assistant": lambda: [str(install.home_assistant()), "-m", "benchmarks.peers.home_assistant_peer"],
@@ -33,13 +38,16 @@ PEERS: dict[str, Callable[[], list[str]]] = {
     "dbos async, WAL by hand": lambda: _dbos("sqlite-wal", "async"),
     "dbos as shipped": lambda: _dbos("sqlite", "threads"),
 }
+POSTGRES = "postgresql"
+"""Asked for like a peer: ours and DBOS, each on a database of its own of one server (`fsync` and `synchronous_commit` on)."""
 FASTER: dict[str, Bound] = {
     "home assistant": AtLeast(1.0),
     "restate": AtLeast(4.0),
     "dbos, WAL by hand": AtLeast(12.0),
     "dbos async, WAL by hand": AtLeast(12.0),
+    DBOS_ON_POSTGRES: AtLeast(10.0),
 }
-DURABLE = tuple(name for name in PEERS if name != "home assistant")
+DURABLE = (*(name for name in PEERS if name != "home assistant"), DBOS_ON_POSTGRES)
 ALONE = AtMost(0.5)
 """Our p50 to that of the best durable peer."""
 
@@ -77,10 +85,10 @@ def tell(report: Report, at_once: dict[str, list[Sample]], alone: dict[str, list
         report.add(f"{name}, alone, p50", "ms", [one.p50_ms for one in found])
     if OURS not in at_once:
         return
-    mine = [one.runs_a_second for one in at_once[OURS]]
     for name in at_once:
-        if name != OURS:
-            theirs = [one.runs_a_second for one in at_once[name]]
+        if name not in (OURS, OURS_ON_POSTGRES):
+            ours_there = at_once[OURS_ON_POSTGRES if name == DBOS_ON_POSTGRES else OURS]
+            mine, theirs = ([one.runs_a_second for one in found] for found in (ours_there, at_once[name]))
             report.ratio(f"ours to {name}, {AT_ONCE} at once", mine, theirs, FASTER.get(name))
     durable = [alone[name] for name in DURABLE if name in alone]
     if durable:
@@ -91,15 +99,22 @@ def tell(report: Report, at_once: dict[str, list[Sample]], alone: dict[str, list
 def main() -> None:
     reads = arguments(__doc__)
     reads.add_argument("--seconds", type=float, default=2.0, help="length of a sample")
-    reads.add_argument("--peers", nargs="*", choices=sorted(PEERS), default=list(PEERS), help="only these, beside ours")
+    reads.add_argument(
+        "--peers", nargs="*", choices=[*PEERS, POSTGRES], default=[*PEERS, POSTGRES], help="only these, beside ours"
+    )
     asked = reads.parse_args()
     report, missing = Report("peers", asked), False
     with ExitStack() as exits:
         folder = Path(exits.enter_context(tempfile.TemporaryDirectory()))
-        workers = {OURS: exits.enter_context(worker(OURS, ours(), folder))}
-        for name in asked.peers:
+        commands: dict[str, Callable[[], list[str]]] = {OURS: ours, **PEERS}
+        if POSTGRES in asked.peers:
+            running = exits.enter_context(server(durable=True))
+            commands[OURS_ON_POSTGRES] = partial(ours, "--database", running.database())
+            commands[DBOS_ON_POSTGRES] = partial(_dbos, running.empty(), "threads")
+        workers: dict[str, Worker] = {}
+        for name in [name for name in commands if name not in PEERS or name in asked.peers]:
             try:
-                workers[name] = exits.enter_context(worker(name, PEERS[name](), folder))
+                workers[name] = exits.enter_context(worker(name, commands[name](), folder))
             except (install.CannotInstall, PeerBroken) as error:
                 missing = True
                 report.note(f"{name} IS MISSING: {error}")

@@ -1,7 +1,7 @@
 """The engine as the benchmarks run it: the unit of work, and a fixed number of them under way at once.
 
-The unit is event -> `if` -> one recorded action -> done, every row durable: on SQLite with WAL and `synchronous=FULL`, as the host runs it. The house is
-the engine tests' own (real steps, triggers, conditions and records, a real database), on the machine's clock.
+The unit is event -> `if` -> one recorded action -> done, every row durable: on SQLite with WAL and `synchronous=FULL`, or on PostgreSQL with
+`synchronous_commit` on, as the host runs it. The house is the engine tests' own (real steps, triggers, conditions and records, a real database), on the machine's clock.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ then:
 
 
 @asynccontextmanager
-async def unit_house(folder: Path) -> AsyncIterator[House]:
-    """An open house with the unit's workflow On."""
-    house = House(folder)
+async def unit_house(folder: Path, url: str | None = None) -> AsyncIterator[House]:
+    """An open house with the unit's workflow On, on SQLite in the folder or on a migrated database."""
+    house = House(folder, url=url)
     house.clock = SystemClock()  # type: ignore[assignment]
     await house.open()
     try:

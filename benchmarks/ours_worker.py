@@ -5,6 +5,7 @@ The unit and the house are those of `benchmarks.ours`; the event loop is asyncio
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import tempfile
 from pathlib import Path
@@ -13,9 +14,9 @@ from benchmarks.ours import done_runs, one_run, unit_house
 from benchmarks.peers.worker import Told, serve
 
 
-async def run(folder: Path) -> None:
+async def run(folder: Path, url: str | None) -> None:
     told = Told()
-    async with unit_house(folder) as house:
+    async with unit_house(folder, url) as house:
 
         async def one(number: int) -> None:
             await one_run(house.engine, house.vehicle(track=f"t{number}"))
@@ -23,12 +24,16 @@ async def run(folder: Path) -> None:
         async def recorded() -> int:
             return await done_runs(house)
 
-        await serve(told, {"database": "sqlite, WAL, synchronous=FULL"}, one, recorded)
+        database = "sqlite, WAL, synchronous=FULL" if url is None else "postgresql, synchronous_commit=on"
+        await serve(told, {"database": database}, one, recorded)
 
 
 def main() -> None:
+    reads = argparse.ArgumentParser()
+    reads.add_argument("--database", help="a migrated PostgreSQL database; SQLite without")
+    asked = reads.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(run(Path(folder)))
+        asyncio.run(run(Path(folder), asked.database))
 
 
 if __name__ == "__main__":
