@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -37,17 +37,20 @@ class Worker:
         self._log = log
         self.settings: Any = self._answer()["ready"]
 
-    def sample(self, runs: int, at_once: int) -> Sample:
-        """So many units with so many at once. Raises `PeerBroken`."""
+    def ask(self, what: dict[str, Any]) -> dict[str, Any]:
+        """Ask for one sample. Raises `PeerBroken`."""
         assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(json.dumps({"runs": runs, "at_once": at_once}) + "\n")
+        with suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps(what) + "\n")
             self.process.stdin.flush()
-        except BrokenPipeError:
-            self._answer()
         told = self._answer()
         if "error" in told:
             raise PeerBroken(f"{self.name}: {told['error']}")
+        return told
+
+    def sample(self, runs: int, at_once: int) -> Sample:
+        """So many units with so many at once. Raises `PeerBroken`."""
+        told = self.ask({"runs": runs, "at_once": at_once})
         return Sample(runs / told["seconds"], told["p50_ms"], told["p99_ms"])
 
     def _answer(self) -> dict[str, Any]:
@@ -82,3 +85,8 @@ def worker(name: str, command: Sequence[str], folder: Path) -> Iterator[Worker]:
 def ours(*arguments: str) -> list[str]:
     """The command of our own worker."""
     return [sys.executable, "-m", "benchmarks.ours_worker", *arguments]
+
+
+def site(*arguments: str) -> list[str]:
+    """The command of a large site of ours."""
+    return [sys.executable, "-m", "benchmarks.site_worker", *arguments]
