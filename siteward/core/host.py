@@ -25,7 +25,7 @@ from siteward.core.engine.seam import HostStep
 from siteward.core.errors import SitewardError
 from siteward.core.held_skills import HeldSkills
 from siteward.core.ids import TimedIds
-from siteward.core.integration_host import IntegrationHost
+from siteward.core.integration_host import MAIN, IntegrationHost
 from siteward.core.metrics import HostMeters, LoopLag
 from siteward.core.metrics_text import Figures, metrics_text, read_rows
 from siteward.core.models import OpenModels, open_models
@@ -74,6 +74,7 @@ class Host:
         settings = self.site.configuration.integrations
         self.skills.now = await self.set_up.start(self.skills.now, settings)
         await self.engine.start()
+        self.integrations.begin_work()
         view = self.services.view(None)
         await import_new_files(self.folder, self.site, self.engine, self.registry, view)
 
@@ -116,8 +117,15 @@ class Host:
             return UNKNOWN, f"The gate {role} did not tell its state within {GATE_SECONDS:.0f} s."
 
     async def health(self) -> Mapping[str, Any]:
+        away = {
+            one.domain: one.transport.problem for one in self.set_up.entries if one.transport and one.transport.problem
+        }
         parts = [
-            {"name": record.domain, "ok": record.state is LoadState.LOADED, "sentence": record.sentence}
+            {
+                "name": record.domain,
+                "ok": record.state is LoadState.LOADED and record.domain not in away,
+                "sentence": away.get(record.domain, record.sentence),
+            }
             for record in self.skills.now.records
             if record.state is not LoadState.DISCOVERED
         ]
@@ -150,9 +158,11 @@ async def open_host(
     database: Path | None = None,
     applies: bool = True,
     migrates: bool = True,
+    replica: str = MAIN,
 ) -> AsyncIterator[Host]:
     """Open the site in `folder` and close it again, in the reverse order. `database` is another file than the site's own. Without `applies`
-    what the configuration says is held and not written; without `migrates` the database is taken as it is (see `beside`).
+    what the configuration says is held and not written; without `migrates` the database is taken as it is (see `beside`). `replica` is the
+    name of this process among those that serve the site.
 
     Raises `ConfigurationInvalid`, and what the store raises.
     """
@@ -168,7 +178,7 @@ async def open_host(
         by_chance = Chance(lambda: secrets.token_urlsafe(32), chance.choice)
         site = await Site.open(store, configuration, clock, ids, by_chance, applies=applies)
         exits.enter_context(site.guard.armed())
-        integrations = IntegrationHost(str(folder), site, skills.now.camera_kinds)
+        integrations = IntegrationHost(str(folder), site, skills.now.camera_kinds, replica)
         exits.push_async_callback(integrations.close)
         models = await open_models(configuration.models, skills.now.model_kinds, integrations)
         exits.push_async_callback(models.close)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Final
 
 from siteward.core.clock import Clock
-from siteward.core.errors import CameraDown, SitewardError, UnknownRole
+from siteward.core.errors import CameraDown, NotReady, SitewardError, UnknownRole
 from siteward.core.events.event import Event
 from siteward.core.plugins.objects import Camera, CameraKind, GateSettings, Picture
 from siteward.core.site.audit import Actor
 from siteward.core.site.configuration import CameraSettings
 from siteward.core.site.site import Site
+from siteward.core.store.errors import CommitFailed, LostRace, ReadFailed, StoreClosed
 
 SNAPSHOT_SECONDS: Final = 10.0
 """A camera that has not answered by then is down for this step; the run goes on without its picture."""
+
+MAIN: Final = "main"
+"""The name of the one process of a site that has no replicas."""
 
 Accept = Callable[[Event], Awaitable[object]]
 
@@ -25,14 +29,16 @@ Accept = Callable[[Event], Awaitable[object]]
 class IntegrationHost:
     """What an integration may use of a host. `accept` is bound once the engine is there; until then nothing is emitted."""
 
-    def __init__(self, folder: str, site: Site, kinds: Mapping[str, CameraKind]) -> None:
+    def __init__(self, folder: str, site: Site, kinds: Mapping[str, CameraKind], replica: str = MAIN) -> None:
         self._folder = folder
+        self._replica = replica
         self._site = site
         self._kinds = kinds
         self._accept: Accept | None = None
         self._cameras: dict[str, Camera] = {}
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._exits = AsyncExitStack()
+        self._at_work = asyncio.Event()
 
     @property
     def clock(self) -> Clock:
@@ -42,15 +48,36 @@ class IntegrationHost:
     def config_dir(self) -> str:
         return self._folder
 
+    @property
+    def replica(self) -> str:
+        return self._replica
+
+    async def site_id(self) -> str:
+        return await self._site.identity()
+
+    async def at_work(self) -> None:
+        await self._at_work.wait()
+
+    def begin_work(self) -> None:
+        """Say that everything is set up and the engine runs."""
+        self._at_work.set()
+
     def bind(self, accept: Accept) -> None:
         """Give it the engine's way in for events."""
         self._accept = accept
 
     async def emit(self, event: Event) -> None:
-        """Accept an event. Raises `RuntimeError` where the engine is not there yet: an integration emits from its set-up on."""
+        """Accept an event. Raises `NotReady` where the database does not say that it is kept, and `RuntimeError` where the engine is not there
+        yet: an integration emits from its set-up on."""
         if self._accept is None:
             raise RuntimeError("an event was emitted before the engine was there")
-        await self._accept(event)
+        try:
+            await self._accept(event)
+        except (CommitFailed, LostRace, ReadFailed, StoreClosed) as error:
+            raise NotReady(f"Event {event.id} may not be kept: {error.sentence}", where=event.id) from error
+
+    def reached(self, url: str, *, purpose: str) -> AbstractAsyncContextManager[tuple[str, ...]]:
+        return self._site.egress.reached(url, purpose=purpose)
 
     async def http(
         self,

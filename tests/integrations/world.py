@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from typing import Any
 
@@ -41,12 +41,22 @@ class HostInMemory:
         self.pictures: dict[str, Picture] = {}
         self.gates: dict[str, GateSettings] = {}
         self.refuses: Exception | None = None
+        self.replica = "main"
         self._egress = Egress(lambda: (), ConnectGuard())
 
     async def emit(self, event: Event) -> None:
         if self.refuses is not None:
             raise self.refuses
         self.events.setdefault(event.id, event)
+
+    async def site_id(self) -> str:
+        return "site"
+
+    async def at_work(self) -> None:
+        return None
+
+    def reached(self, url: str, *, purpose: str) -> AbstractAsyncContextManager[tuple[str, ...]]:
+        return self._egress.reached(url, purpose=purpose)
 
     async def http(
         self,

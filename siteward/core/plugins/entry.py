@@ -8,13 +8,14 @@ from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
-from .objects import ScenePlayer
+from .objects import EventTransport, ScenePlayer
 
 _LOG = logging.getLogger(__name__)
 
 
 class Entry:
-    """An integration as configured on this site. `settings` passed its schema; `player` is what it can replay, where it has scenes.
+    """An integration as configured on this site. `settings` passed its schema; `player` is what it can replay, where it has scenes;
+    `transport` is the broker that brings it events, where it has one.
 
     What is started through `task` and what enters `exits` ends when the integration is unloaded, last in, first out; an integration
     keeps nothing in its module.
@@ -25,6 +26,7 @@ class Entry:
         self.settings = settings
         self.exits = AsyncExitStack()
         self.player: ScenePlayer | None = None
+        self.transport: EventTransport | None = None
 
     def task(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run `work` until it ends or the integration is unloaded. Its failure is logged and harms nobody else."""

@@ -2,7 +2,8 @@
 
 Top level: `domain, name, version` (required), `siteward` (the host versions that it works with), `description, documentation, codeowners,
 iot_class, requirements` (`siteward[vision]` names an extra), `dependencies, after_dependencies, config_flow` (it works only when
-configured), `single_instance, scopes, egress, icon`, `provides`, and in the host's own manifests `skills`: the vocabulary that integrations
+configured), `single_instance`, `replicas` (of several engine processes `one` sets it up, by a lease, where nothing is said; `each` does where its
+source gives every message to one of them), `scopes, egress, icon`, `provides`, and in the host's own manifests `skills`: the vocabulary that integrations
 provide with `{name: gate.open, skill: true}`. The entries are described in `manifest_entries`.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 
 import voluptuous as vol
@@ -31,6 +33,13 @@ IOT_CLASSES: Final = ("local_push", "local_polling", "cloud_push", "cloud_pollin
 _NAMED_AFTER_DOMAIN: Final = ("triggers", "conditions", "actions", "step_kinds", "models", "cameras", "lines")
 
 
+class Replicas(StrEnum):
+    """Which of the engine processes of a site set an integration up."""
+
+    ONE = "one"
+    EACH = "each"
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """A checked manifest: what loading asks of it. `data` is the whole file as plain data, for `registry_from_manifests`."""
@@ -43,6 +52,7 @@ class Manifest:
     dependencies: tuple[str, ...]
     after_dependencies: tuple[str, ...]
     config_flow: bool
+    replicas: Replicas
     data: Mapping[str, Any]
 
     def provided(self, kind: str) -> tuple[Mapping[str, Any], ...]:
@@ -106,6 +116,7 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
         dependencies=tuple(data.get("dependencies", ())),
         after_dependencies=tuple(data.get("after_dependencies", ())),
         config_flow=data.get("config_flow", False),
+        replicas=Replicas(data.get("replicas", Replicas.ONE)),
         data=data,
     )
 
@@ -206,6 +217,7 @@ _TOP: Final[dict[Any, Any]] = {
     vol.Optional("after_dependencies"): [DOMAIN],
     vol.Optional("config_flow"): bool,
     vol.Optional("single_instance"): bool,
+    vol.Optional("replicas"): one_of(*Replicas),
     vol.Optional("scopes"): [one_of(*SCOPES)],
     vol.Optional("egress"): texts,
     vol.Optional("icon"): text,

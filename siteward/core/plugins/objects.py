@@ -7,6 +7,7 @@ a module whose objects differ from its manifest. Authors import them from `sitew
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
@@ -84,8 +85,25 @@ class ScenePlayer(Protocol):
         ...
 
 
+class EventTransport(Protocol):
+    """A connection to a broker by which events come to this process."""
+
+    @property
+    def problem(self) -> str:
+        """What keeps messages from coming, in a sentence; empty while they come."""
+        ...
+
+    def facts(self) -> Mapping[str, JSON]:
+        """What there is to know of it, without secrets."""
+        ...
+
+    async def leave(self) -> None:
+        """Give up this process's place at the broker, for good. Raises `NotReady` where the broker is not there."""
+        ...
+
+
 class Host(Protocol):
-    """What an integration may use of the host. No database session, no other integration, no socket but through `http`."""
+    """What an integration may use of the host. No database session, no other integration, no socket but through `http` and `reached`."""
 
     @property
     def clock(self) -> Clock: ...
@@ -95,8 +113,22 @@ class Host(Protocol):
         """The site's folder."""
         ...
 
+    @property
+    def replica(self) -> str:
+        """The name of this process among those that serve the site: the same at each start, another one for each."""
+        ...
+
+    async def site_id(self) -> str:
+        """What tells this site from every other one: made once, and never changed."""
+        ...
+
+    async def at_work(self) -> None:
+        """Returns once everything is set up and the engine runs: what brings events from outside waits for it."""
+        ...
+
     async def emit(self, event: Event) -> None:
-        """Accept an event: returns once its row is committed."""
+        """Accept an event: returns once its row is committed. Raises `NotReady` where it is not sure that it is kept: emit it again, its
+        id makes that harmless. Whatever else is raised says that this event cannot be kept."""
         ...
 
     async def http(
@@ -110,6 +142,11 @@ class Host(Protocol):
         timeout: float = 10.0,
     ) -> tuple[int, bytes]:
         """One HTTP request through the site's egress gate. Raises `EgressRefused` (not approved) or `Unreachable`."""
+        ...
+
+    def reached(self, url: str, *, purpose: str) -> AbstractAsyncContextManager[tuple[str, ...]]:
+        """While the block runs, this process may connect to the addresses that it gives for a URL of a broker (`mqtt://…`, `nats://…`). Raises
+        `EgressRefused` (not approved) or `Unreachable` (no such name)."""
         ...
 
     def gate(self, role: str) -> GateSettings:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -35,6 +36,9 @@ REFUSED: Final = tuple(
         "ff00::/8",
     )
 )
+PORTS: Final = {"http": 80, "https": 443, "mqtt": 1883, "mqtts": 8883, "nats": 4222, "tls": 4222}
+"""The schemes that are reached, and where each listens if nothing else is said."""
+HTTP: Final = ("http", "https")
 _HOST: Final = re.compile(
     r"^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$"
 )
@@ -77,21 +81,21 @@ def is_refused(address: Address) -> bool:
     return any(plain.version == network.version and plain in network for network in REFUSED)
 
 
-def parse_target(url: str) -> Target:
-    """Take a URL apart. Raises `EgressRefused` for what could be read in two ways."""
+def parse_target(url: str, schemes: Collection[str] = tuple(PORTS)) -> Target:
+    """Take a URL of one of these schemes apart. Raises `EgressRefused` for what could be read in two ways."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
         raise EgressRefused(f"This is not an address: {error}.") from error
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise EgressRefused("Only http and https addresses with a host are reached.")
+    if parts.scheme not in schemes or not parts.hostname:
+        raise EgressRefused(f"Only {' and '.join(schemes)} addresses with a host are reached.")
     if parts.username is not None or parts.password is not None or "@" in parts.netloc or "\\" in url:
         raise EgressRefused("An address holds no user, password or backslash; put credentials into the settings.")
     path = parts.path or "/"
     if not _PATH.match(path) or _DOTS.search(path):
         raise EgressRefused("The path of the address holds dots or characters that could be read in two ways.")
-    return Target(parts.scheme, _host(parts.hostname), port or (443 if parts.scheme == "https" else 80), path, url)
+    return Target(parts.scheme, _host(parts.hostname), port or PORTS[parts.scheme], path, url)
 
 
 def _host(raw: str) -> str:

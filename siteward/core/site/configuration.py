@@ -17,6 +17,7 @@ import voluptuous as vol
 
 from siteward.core.errors import ConfigurationInvalid
 
+from .addresses import PORTS
 from .configuration_yaml import Tree, read_tree
 
 NAME = vol.Match(r"^[a-z][a-z0-9_-]{0,63}$", msg="a name is small letters, digits, - and _, and begins with a letter")
@@ -150,7 +151,8 @@ _LIST = {
 }
 _DESTINATION = {
     vol.Required("url"): vol.Match(
-        r"^https?://[^\s@#?]+$", msg="an http or https address without user, query or fragment"
+        rf"^({'|'.join(PORTS)})://[^\s@#?]+$",
+        msg="an http, https, mqtt, mqtts, nats or tls address without user, query or fragment",
     ),
     vol.Required("purpose"): _TEXT,
     vol.Optional("data_classes", default=lambda: ["text"]): [vol.In(DATA_CLASSES)],

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,11 +19,12 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from siteward.core.errors import EgressRefused, Unreachable
 
-from .addresses import Address, Target, is_refused, parse_target, unwrapped
+from .addresses import HTTP, Address, Target, is_refused, parse_target, unwrapped
 from .connect_guard import ConnectGuard
 
 MAXIMUM_BYTES: Final = 8 * 1024 * 1024
 DNS_SECONDS: Final = 5.0
+_TEXT: Final = frozenset({"text"})
 _CLASSES_BY_CONTENT: Final = {"image": "picture", "video": "picture", "audio": "audio"}
 
 Resolve = Callable[[str, int], Awaitable[tuple[Address, ...]]]
@@ -89,12 +91,22 @@ class Egress:
 
         Raises `EgressRefused` (nothing was sent) or `Unreachable` (no answer; it may have been received).
         """
-        target = parse_target(url)
+        target = parse_target(url, HTTP)
         classes = data_classes | _classes(headers or {})
         destination = self._allowed(target, purpose, classes, len(body or b""))
         addresses = await self._addresses(target)
         with self._guard.pinned(addresses, target.port):
             return await _send(method, target, addresses, body, headers or {}, timeout, destination)
+
+    @asynccontextmanager
+    async def reached(self, url: str, *, purpose: str) -> AsyncIterator[tuple[str, ...]]:
+        """While the block runs, this process may connect to the addresses that it gives: for a protocol that is not HTTP. Raises
+        `EgressRefused` or `Unreachable`."""
+        target = parse_target(url)
+        self._allowed(target, purpose, _TEXT, 0)
+        addresses = await self._addresses(target)
+        with self._guard.pinned(addresses, target.port):
+            yield tuple(map(str, addresses))
 
     def _allowed(self, target: Target, purpose: str, classes: frozenset[str], size: int) -> str | None:
         """The name of the destination, None for this machine. Raises `EgressRefused`."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
+from typing import Final, Self
+
+from sqlalchemy import select
 
 from siteward.core.clock import Clock
 from siteward.core.ids import Ids
-from siteward.core.store.schema import destinations
+from siteward.core.store.schema import destinations, site_settings
 from siteward.core.store.store import Store
+from siteward.core.store.writer import Op
 
 from .approvals import Approvals
 from .audit import Audit
@@ -27,6 +31,8 @@ from .roles import Roles
 from .rows import delete, insert
 from .sessions import Sessions
 from .throttle import Throttle
+
+IDENTITY: Final = "site_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,21 @@ class Site:
     media: Media
     egress: Egress
     guard: ConnectGuard
+    ids: Ids
     restored_at: datetime | None = None
+
+    async def identity(self) -> str:
+        """What tells this site from every other one (to brokers that it shares with others): made once, when it is first asked for."""
+        made = Op(
+            'INSERT INTO "site_settings" ("name", "value", "revision") VALUES (:name, :value, 1) ON CONFLICT ("name") DO NOTHING',
+            {"name": IDENTITY, "value": json.dumps(self.ids.new())},
+        )
+        query = select(site_settings.c.value).where(site_settings.c.name == IDENTITY)
+        rows = await self.store.read(query)
+        if not rows:
+            await self.store.submit(made)
+            rows = await self.store.read(query)
+        return str(json.loads(rows[0]["value"]))
 
     @classmethod
     async def open(
@@ -111,6 +131,7 @@ class Site:
             media=Media(store, ids.new),
             egress=Egress(lambda: listed, guard),
             guard=guard,
+            ids=ids,
             restored_at=await read_restored_at(store),
         )
 
