@@ -8,7 +8,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from nats.aio.client import Client as NatsClient
 from paho.mqtt.client import Client as MqttClient
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
-READY_SECONDS = 20.0
+READY_SECONDS = 60.0
 
 
 class Server:
@@ -102,6 +102,13 @@ class NatsServer(Server):
         return [
             "nats-server", "-a", "127.0.0.1", "-p", str(self.port), "-js", "-sd", str(self.folder / "js"), *self.more
         ]  # fmt: skip
+
+
+async def until(holds: Callable[[], bool], seconds: float = READY_SECONDS) -> None:
+    """Return once something holds that another process or task brings about."""
+    async with asyncio.timeout(seconds):
+        while not holds():  # noqa: ASYNC110 (what is waited for is outside, and gives no event)
+            await asyncio.sleep(0.005)
 
 
 def free_port() -> int:

@@ -111,7 +111,6 @@ def test_a_host_provides_only_what_somebody_loaded_provides(loaded: Loaded) -> N
         *loaded.registry.triggers,
     }
     assert "siren" not in loaded.registry.actions
-    assert "doorbell" not in loaded.registry.triggers
     assert "call" not in loaded.registry.step_kinds
     assert loaded.registry.actions["gate.open"].provider == "gate_relay"
 

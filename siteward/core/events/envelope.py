@@ -144,7 +144,7 @@ def _chain(value: Any) -> int:
 
 
 def _provenance(value: Any) -> str:
-    if value not in {one.value for one in Provenance}:
+    if not isinstance(value, str) or value not in set(Provenance):
         raise vol.Invalid(f"one of {', '.join(CARRIED)} is expected")
     return str(value)
 

@@ -77,6 +77,7 @@ class Transport:
         self._sleep = sleep
         self._link: Link | None = None
         self._linked = asyncio.Event()
+        self._unlinked = asyncio.Event()
         self._stopping = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
         self.counts = Counts()
@@ -105,7 +106,7 @@ class Transport:
         try:
             async with asyncio.timeout(seconds):
                 while not await self._left():
-                    await self._linked.wait()
+                    pass
         except TimeoutError:
             raise NotReady(
                 f"The place at {self._broker.name} could not be given up within {seconds:g} seconds. "
@@ -114,7 +115,13 @@ class Transport:
         await self.stop()
 
     async def _left(self) -> bool:
-        return self._link is not None and await self._link.leave()
+        await self._linked.wait()
+        link = self._link
+        if link is not None and await link.leave():
+            return True
+        if self._link is link:
+            await self._unlinked.wait()
+        return False
 
     def facts(self) -> Mapping[str, Any]:
         """What there is to know, without secrets."""
@@ -150,12 +157,14 @@ class Transport:
             async with self._broker.connect(intake) as link:
                 self._say_connected()
                 self._link = link
+                self._unlinked.clear()
                 self._linked.set()
                 try:
                     return await self._lost_or_stopped(link)
                 finally:
                     self._link = None
                     self._linked.clear()
+                    self._unlinked.set()
                     await self._settle(link, intake)
         except SitewardError as error:
             return error.sentence

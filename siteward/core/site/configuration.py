@@ -152,7 +152,7 @@ _LIST = {
 _DESTINATION = {
     vol.Required("url"): vol.Match(
         rf"^({'|'.join(PORTS)})://[^\s@#?]+$",
-        msg="an http, https, mqtt, mqtts, nats or tls address without user, query or fragment",
+        msg="an http or https address, or a broker's (mqtt, mqtts, nats, tls), without user, query or fragment",
     ),
     vol.Required("purpose"): _TEXT,
     vol.Optional("data_classes", default=lambda: ["text"]): [vol.In(DATA_CLASSES)],
