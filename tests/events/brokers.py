@@ -44,8 +44,12 @@ class Server:
         until = time.monotonic() + READY_SECONDS
         while not _accepts(self.port):
             if self._process.poll() is not None or time.monotonic() > until:
-                raise AssertionError(f"{self.name}: {(self.folder / f'{self.name}.log').read_text()[-600:]}")
+                raise AssertionError(f"{self.name}: {self.log[-600:]}")
             time.sleep(0.02)
+
+    @property
+    def log(self) -> str:
+        return (self.folder / f"{self.name}.log").read_text()
 
     def stop(self) -> None:
         if self._process is not None:

@@ -1,4 +1,7 @@
-"""MQTT 5: shared subscriptions of a session that outlives the connection, each message acknowledged after its event is committed.
+"""MQTT 5: subscriptions of a session that outlives the connection, each message acknowledged after its event is committed.
+
+With a group they are shared subscriptions: each message goes to one of the group. (Mosquitto 2.0.11 forgets that it has one when it is
+started anew, until its client subscribes again; an own subscription it remembers.)
 
 The client library (paho) is driven by the loop, without a thread of its own. Each connection gets a new client: a packet id means something
 only within its connection, so that an acknowledgement that comes late must reach no later one.
@@ -40,11 +43,12 @@ _REFUSED: Final = frozenset({"Bad user name or password", "Not authorized", "Bad
 @dataclass(frozen=True, slots=True)
 class MqttSettings:
     """A broker and what is wanted from it. `client_id` is the same at each start of this process and another one for each process;
-    `group` is shared by those that share the messages; `topics` are filters with what each carries; `ca` is a file."""
+    `group` is that of the processes that share the messages, None where this one gets all; `topics` are filters with what each carries;
+    `ca` is a file."""
 
     url: str
     client_id: str
-    group: str
+    group: str | None
     topics: tuple[tuple[str, Origin], ...]
     user: str | None = None
     password: str | None = None
@@ -81,7 +85,7 @@ class MqttBroker:
         finally:
             await link.close()
 
-    async def _context(self) -> ssl.SSLContext | None:
+    async def _context(self) -> _Named | None:
         if not self._tls:
             return None
         try:
@@ -98,12 +102,19 @@ class _Named(ssl.SSLContext):
     """Checks the certificate against the broker's name, while the connection goes to the address that was resolved before."""
 
     broker: str
+    newest: ssl.SSLSocket | None = None
 
     def wrap_socket(self, *args: Any, **more: Any) -> ssl.SSLSocket:
-        return super().wrap_socket(*args, **{**more, "server_hostname": self.broker})
+        self.newest = super().wrap_socket(*args, **{**more, "server_hostname": self.broker})
+        return self.newest
+
+    def drop(self) -> None:
+        """Close what the library leaves open where the two could not agree."""
+        if self.newest is not None:
+            self.newest.close()
 
 
-def _context_for(host: str, ca: str | None) -> ssl.SSLContext:
+def _context_for(host: str, ca: str | None) -> _Named:
     context = _Named(ssl.PROTOCOL_TLS_CLIENT)
     context.broker = host
     if ca is None:
@@ -124,8 +135,9 @@ class _Held:
 class MqttLink:
     """One connection."""
 
-    def __init__(self, settings: MqttSettings, name: str, intake: Intake, context: ssl.SSLContext | None) -> None:
+    def __init__(self, settings: MqttSettings, name: str, intake: Intake, context: _Named | None) -> None:
         self._settings = settings
+        self._context = context
         self._name = name
         self._intake = intake
         self._loop = asyncio.get_running_loop()
@@ -137,7 +149,7 @@ class MqttLink:
         self._takes = True
         self._forget = False
         self._ticking: asyncio.Task[None] | None = None
-        self._client = self._made(context)
+        self._client = self._made()
 
     # -- the protocol of a link ----------------------------------------------------------------------------------------
     async def lost(self) -> str:
@@ -236,11 +248,16 @@ class MqttLink:
             ReceiveMaximum=self._settings.in_flight,
             MaximumPacketSize=LARGEST_PACKET,
         )
-        self._client.connect(
-            address, port, keepalive=self._settings.keepalive, clean_start=False, properties=properties
-        )
+        try:
+            self._client.connect(
+                address, port, keepalive=self._settings.keepalive, clean_start=False, properties=properties
+            )
+        except OSError:
+            if self._context is not None:
+                self._context.drop()
+            raise
 
-    def _made(self, context: ssl.SSLContext | None) -> Client:
+    def _made(self) -> Client:
         client = Client(
             CallbackAPIVersion.VERSION2,
             client_id=self._settings.client_id,
@@ -251,8 +268,8 @@ class MqttLink:
         client.connect_timeout = CONNECT_SECONDS
         if self._settings.user is not None:
             client.username_pw_set(self._settings.user, self._settings.password)
-        if context is not None:
-            client.tls_set_context(context)
+        if self._context is not None:
+            client.tls_set_context(self._context)
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
         client.on_message = self._on_message
@@ -261,7 +278,7 @@ class MqttLink:
         return client
 
     def _filter(self, topic: str) -> str:
-        return f"$share/{self._settings.group}/{topic}"
+        return topic if self._settings.group is None else f"$share/{self._settings.group}/{topic}"
 
     # -- what the broker says ------------------------------------------------------------------------------------------
     def _on_connect(
@@ -271,7 +288,7 @@ class MqttLink:
             return
         if code.is_failure:
             self._connected.set_result(str(code))
-        elif getattr(properties, "SharedSubscriptionAvailable", 1) == 0:
+        elif self._settings.group is not None and getattr(properties, "SharedSubscriptionAvailable", 1) == 0:
             self._connected.set_result("it has no shared subscriptions")
         else:
             self._connected.set_result("")

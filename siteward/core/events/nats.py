@@ -118,6 +118,7 @@ class NatsLink:
         self._core: dict[Subscription, Origin] = {}
         self._pulls: list[asyncio.Task[None]] = []
         self._takes = True
+        self._is_open = False
 
     # -- the protocol of a link ----------------------------------------------------------------------------------------
     async def lost(self) -> str:
@@ -139,6 +140,7 @@ class NatsLink:
     async def open(self, servers: list[str], context: ssl.SSLContext | None, host: str) -> None:
         """Connect to the first address that answers. Raises `NotReady`, `AuthFailed`."""
         settings = self._settings
+        self._is_open = True
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await self._client.connect(
@@ -187,8 +189,9 @@ class NatsLink:
         for pull in self._pulls:
             pull.cancel()
         await asyncio.gather(*self._pulls, return_exceptions=True)
-        with suppress(NatsError, OSError):
-            await self._client.close()
+        if self._is_open:
+            with suppress(NatsError, OSError):
+                await self._client.close()
 
     # -- core NATS -----------------------------------------------------------------------------------------------------
     async def _join(self, one: NatsSubject) -> None:

@@ -24,6 +24,9 @@ STEADY_SECONDS: Final = 10.0
 DRAIN_SECONDS: Final = 5.0
 """How long a stop waits for what is in hand. An integration's unload has 10 s."""
 
+SUSPICIOUS: Final = 3
+SAME_NAME: Final = f"That was so {SUSPICIOUS} times or more, each soon after it was made: is another process connected under the same name?"
+
 Reach = Callable[[str], AbstractAsyncContextManager[tuple[str, ...]]]
 """The site's egress gate: while the block runs, this process may connect to the addresses that it gives for a URL."""
 
@@ -138,15 +141,16 @@ class Transport:
     # ------------------------------------------------------------------------------------------------------------------
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
-        pause = FIRST_PAUSE
+        pause, short = FIRST_PAUSE, 0
         while not self._stopping.is_set():
-            began = loop.time()
+            began, before = loop.time(), self.connections
             why = await self._connected()
             if self._stopping.is_set():
                 return
-            if loop.time() - began >= STEADY_SECONDS:
-                pause = FIRST_PAUSE
-            self._say_lost(why)
+            steady = loop.time() - began >= STEADY_SECONDS
+            short = 0 if steady else short + (self.connections - before)
+            pause = FIRST_PAUSE if steady else pause
+            self._say_lost(why if short < SUSPICIOUS else f"{why} {SAME_NAME}")
             await self._sleep(pause * (1 - self._random.random() / 2))
             pause = min(2 * pause, LONGEST_PAUSE)
 

@@ -73,7 +73,7 @@ async def settings_of(site: Host, settings: Mapping[str, Any], transport: str) -
     return MqttSettings(
         url=settings["broker"],
         client_id=f"siteward-{site_id}-{site.replica}",
-        group=settings.get("group", f"siteward-{site_id}"),
+        group=settings.get("group"),
         topics=tuple(
             (
                 one["topic"],

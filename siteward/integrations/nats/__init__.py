@@ -22,7 +22,7 @@ def siteward_triggers() -> Sequence[Trigger]:
 
 @hookimpl
 def siteward_config_schema() -> Callable[[Any], Mapping[str, Any]]:
-    """`server` and `subjects`, each with what it `carries` and, for JetStream, its `stream`; `user, password, token, ca`; `group, in_flight`."""
+    """`server` and `subjects`, each with what it `carries` and, for JetStream, its `stream`; `user, password, token, ca`; `group, in_flight, ack_wait`."""
     return SCHEMA
 
 

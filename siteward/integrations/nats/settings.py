@@ -56,6 +56,7 @@ SCHEMA: Final = vol.Schema(
             vol.Optional("token"): _TEXT,
             vol.Optional("ca"): _TEXT,
             vol.Optional("group"): vol.Match(_NAME, msg="a group is up to 64 letters, digits, - and _"),
+            vol.Optional("ack_wait", default=30): vol.All(int, vol.Range(min=1, max=600)),
             vol.Optional("in_flight", default=64): vol.All(int, vol.Range(min=1, max=1000)),
         },
         _one_way_in,
@@ -84,4 +85,5 @@ async def settings_of(site: Host, settings: Mapping[str, Any], transport: str) -
         token=settings.get("token"),
         ca=None if ca is None else str(Path(site.config_dir, ca)),
         in_flight=settings["in_flight"],
+        ack_wait=float(settings["ack_wait"]),
     )

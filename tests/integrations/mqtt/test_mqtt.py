@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import voluptuous as vol
 
 from siteward.core.contract.registry import Provenance
 from siteward.core.errors import NotReady
+from siteward.core.plugins.objects import EventTransport
 from siteward.integrations import mqtt
 from tests.events.brokers import Mosquitto, body, mqtt_publisher, publish_mqtt, until
 from tests.integrations.bus import Bus, connected, tracks
@@ -74,6 +76,7 @@ async def test_what_was_in_hand_when_the_process_stopped_is_acknowledged_before(
         await until(lambda: host.in_hand == 5)
         asyncio.get_running_loop().call_later(0.1, host.open.set)
     assert sorted(host.tracks) == tracks(*range(5))
+    await until(lambda: "Client siteward-site-main disconnected" in broker.log)  # it has read what we sent
     async with connected(mqtt, again, settings(broker)):
         await publish(broker, body(5))
         await until(lambda: again.emitted >= 1)
@@ -89,9 +92,11 @@ async def test_the_broker_goes_and_comes_back(broker: Mosquitto, caplog: pytest.
         await until(lambda: bool(transport.problem))
         await until(lambda: "cannot be reached: Connection refused" in transport.problem)
         broker.start()
-        await publish(broker, *map(body, range(3, 6)))  # before or after we are back: the session is ours
-        await until(lambda: host.emitted == 6)
-        assert (transport.problem, transport.facts()["connections"]) == ("", 2)
+        await publish(
+            broker, *map(body, range(3, 6))
+        )  # before we are back, as like as not: the broker has our subscription
+        await until(lambda: len(host.events) == 6)
+        await until(lambda: (transport.problem, transport.facts()["connections"]) == ("", 2))
     assert sorted(host.tracks) == tracks(*range(6))
     said = [record.getMessage() for record in caplog.records if "It is tried again" in record.getMessage()]
     assert len(said) == 1
@@ -146,7 +151,8 @@ async def test_acknowledgements_leave_in_the_order_in_which_messages_came(broker
 
 async def test_two_processes_share_the_messages_and_each_is_taken_once(broker: Mosquitto) -> None:
     north, south = Bus("north"), Bus("south")
-    async with connected(mqtt, north, settings(broker)), connected(mqtt, south, settings(broker)):
+    shared = settings(broker, group="engines")
+    async with connected(mqtt, north, shared), connected(mqtt, south, shared):
         await publish(broker, *map(body, range(100)))
         await until(lambda: north.emitted + south.emitted == 100)
     assert sorted([*north.tracks, *south.tracks]) == sorted(tracks(*range(100)))
@@ -155,12 +161,13 @@ async def test_two_processes_share_the_messages_and_each_is_taken_once(broker: M
 
 async def test_a_replica_that_is_removed_takes_what_is_held_for_it_and_is_sent_nothing_more(broker: Mosquitto) -> None:
     north, south = Bus("north"), Bus("south")
-    async with connected(mqtt, north, settings(broker)):
-        async with connected(mqtt, south, settings(broker)):
+    shared = settings(broker, group="engines")
+    async with connected(mqtt, north, shared):
+        async with connected(mqtt, south, shared):
             pass
         await publish(broker, *map(body, range(20)))
         await until(lambda: north.emitted == 10)  # the broker holds every second one for the session of south
-        async with connected(mqtt, south, settings(broker)) as transport:
+        async with connected(mqtt, south, shared) as transport:
             await transport.leave()
         assert south.emitted == 10
         await publish(broker, *map(body, range(20, 40)))
@@ -170,8 +177,25 @@ async def test_a_replica_that_is_removed_takes_what_is_held_for_it_and_is_sent_n
 
 async def test_two_processes_of_one_name_are_told_so(broker: Mosquitto) -> None:
     async with connected(mqtt, Bus(), settings(broker)) as first:
-        async with connected(mqtt, Bus(), settings(broker)):
-            await until(lambda: "Somebody else uses our client id siteward-site-main" in first.problem)
+        async with connected(mqtt, Bus(), settings(broker)) as second:
+            await until(lambda: "is another process connected under the same name?" in first.problem + second.problem)
+
+
+async def test_a_broker_that_says_so_is_believed() -> None:
+    async def take_over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1000)
+        writer.write(bytes.fromhex("20 03 00 00 00"))  # CONNACK: welcome
+        packet = await reader.read(1000)  # SUBSCRIBE, whose packet id the answer bears
+        writer.write(bytes.fromhex("90 04") + packet[2:4] + bytes.fromhex("00 01"))
+        writer.write(bytes.fromhex("e0 02 8e 00"))  # DISCONNECT: session taken over
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(take_over, "127.0.0.1", 0)
+    here = {"broker": f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}", "topics": [TOPIC]}
+    async with server:
+        async with connected(mqtt, Bus(), here) as transport:
+            await until(lambda: "Somebody else uses our client id siteward-site-main" in transport.problem)
 
 
 async def test_what_is_no_event_is_refused_and_does_not_come_again(broker: Mosquitto) -> None:
@@ -245,7 +269,7 @@ async def test_a_certificate_is_checked_against_the_name_of_the_broker(tmp_path:
         url = {"broker": f"mqtts://localhost:{secure.port}", "ca": f"{files}.crt"}
         with secure.running():
             async with connected(mqtt, host, settings(secure) | url, at_once=False) as transport:
-                await until(lambda at=transport: bool(at.problem) or at.facts()["connections"] > 0)
+                await until(partial(tried, transport))
                 assert (transport.problem == "") is works
                 assert works or "its certificate was not accepted" in transport.problem
 
@@ -302,6 +326,10 @@ def test_wrong_settings_are_refused(wrong: Mapping[str, Any], why: str) -> None:
     with pytest.raises(vol.Invalid) as refused:
         mqtt.siteward_config_schema()({"broker": "mqtt://x", "topics": [TOPIC]} | dict(wrong))
     assert why in str(refused.value)
+
+
+def tried(transport: EventTransport) -> bool:
+    return bool(transport.problem) or transport.facts()["connections"] > 0
 
 
 # -- between the broker and us -----------------------------------------------------------------------------------------
