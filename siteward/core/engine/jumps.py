@@ -19,7 +19,7 @@ from siteward.core.contract.durations import say_duration
 from siteward.core.engine import rows
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.records import site_alert
-from siteward.core.store.schema import waits, workflow_run_steps
+from siteward.core.store.schema import OPEN_WAIT, waits, workflow_run_steps
 from siteward.core.store.writer import Op
 
 _log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class Jumps:
     async def _waiting(self) -> list[Mapping[str, Any]]:
         step = and_(workflow_run_steps.c.run_id == waits.c.run_id, workflow_run_steps.c.path == waits.c.path)
         query = select(waits, workflow_run_steps.c.started_at).join(workflow_run_steps, step)
-        return list(await self._parts.store.read(query.where(waits.c.state == "open")))
+        return list(await self._parts.store.read(query.where(OPEN_WAIT)))
 
 
 def boot_due(due: float, now: float, boot: float) -> float:

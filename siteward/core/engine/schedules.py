@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import select
 
@@ -22,14 +22,13 @@ from siteward.core.engine.schedule import catch_up
 from siteward.core.errors import ConfigurationInvalid
 from siteward.core.events.event import Event
 from siteward.core.store.errors import LostRace
-from siteward.core.store.schema import waits
+from siteward.core.store.schema import OPEN_WAIT, waits
 from siteward.core.store.writer import Op
 
 _log = logging.getLogger(__name__)
 
 Accept = Callable[[Event], Awaitable[object]]
 """Takes a due schedule's event in."""
-_OPEN: Final = waits.c.state == "open"
 
 
 class Schedules:
@@ -53,7 +52,7 @@ class Schedules:
 
     async def _keep(self) -> None:
         wanted = dict(self._wanted())
-        held = await self._parts.store.read(select(waits).where(_OPEN, waits.c.kind == SCHEDULE))
+        held = await self._parts.store.read(select(waits).where(OPEN_WAIT, waits.c.kind == SCHEDULE))
         ops = [_end(row["id"]) for row in held if rows.load(row["payload"])["key"] not in wanted]
         known = {rows.load(row["payload"])["key"] for row in held}
         ops += [op for row in held if (op := self._earlier(row, wanted)) is not None]
@@ -70,13 +69,13 @@ class Schedules:
 
     async def next_due(self) -> datetime | None:
         """When the next schedule is due."""
-        query = select(waits.c.due_at).where(_OPEN, waits.c.kind == SCHEDULE).order_by(waits.c.due_at).limit(1)
+        query = select(waits.c.due_at).where(OPEN_WAIT, waits.c.kind == SCHEDULE).order_by(waits.c.due_at).limit(1)
         found = await self._parts.store.read(query)
         return rows.moment(found[0]["due_at"]) if found else None
 
     async def fire_due(self) -> bool:
         """Fire what is due; whether anything was."""
-        query = select(waits).where(_OPEN, waits.c.kind == SCHEDULE, waits.c.due_at <= self._parts.now())
+        query = select(waits).where(OPEN_WAIT, waits.c.kind == SCHEDULE, waits.c.due_at <= self._parts.now())
         found = await self._parts.store.read(query.order_by(waits.c.due_at))
         uses = dict(self._wanted())
         for row in found:

@@ -19,6 +19,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    literal_column,
     text,
 )
 
@@ -184,6 +185,8 @@ waits = Table(
     Index("ix_waits_due", "due_at", sqlite_where=text("state = 'open'"), postgresql_where=text("state = 'open'")),
     Index(None, "run_id"),
 )
+OPEN_WAIT = waits.c.state == literal_column("'open'")
+"""An open wait, in the words of the index: a partial index serves a query by its text, and not by a bound value."""
 workflow_approvals = Table(
     "workflow_approvals",
     metadata,
