@@ -51,7 +51,7 @@ class Server:
         """Make its files and start it."""
         if self._user is not None:
             shutil.chown(self.home, self._user)
-        self._call("initdb", "-D", self._data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync")
+        self.call("initdb", "-D", self._data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync")
         self.start()
 
     def start(self) -> None:
@@ -125,10 +125,12 @@ class Server:
     def _data(self) -> str:
         return str(self.home / "data")
 
-    def _call(self, tool: str, *arguments: str) -> None:
+    def call(self, tool: str, *arguments: str) -> str:
+        """Run one of PostgreSQL's own programs; what it printed."""
         command = [str(_binaries() / tool), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.home, user=self._user, check=False)
         assert done.returncode == 0, done.stderr
+        return done.stdout
 
 
 @contextmanager
