@@ -39,6 +39,10 @@ class LazyGroup(click.Group):
     lazy={
         "backup": "backup:backup_command",
         "restore": "backup:restore_command",
+        "check": "upkeep:check_command",
+        "prune": "upkeep:prune_command",
+        "doctor": "doctor:doctor_command",
+        "status": "doctor:status_command",
         "init": "site:init_command",
         "run": "site:run_command",
         "runs": "site:runs_command",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -104,6 +105,9 @@ def _make_file(path: str) -> None:
     """WAL and incremental vacuum belong to the file and must be set before its first table. What is set already is not written again: a
     database that this Siteward then refuses stays byte for byte as it was."""
     try:
+        with suppress(OSError):  # it is there, or SQLite says what is wrong
+            # Accounts and what cameras saw are for the site's owner alone; the files beside it get the same mode.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(path)
         try:
             if connection.execute("PRAGMA page_count").fetchone() == (0,):
