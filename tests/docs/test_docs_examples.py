@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from siteward.core.blueprint_files import check
-from siteward.core.contract.registry import Moves, Repeat
+from siteward.core.contract.registry import Moves, Provenance, Repeat
+from siteward.core.events.envelope import Origin, event_from_message
 from siteward.core.plugins.discovery import find_custom, find_shipped
 from siteward.core.plugins.loader import load
 from siteward.core.plugins.registry import LoadState
+from siteward.core.site.addresses import parse_target
 from siteward.core.site.configuration import read_configuration
+from siteward.core.site.egress import Destination
+from siteward.integrations import mqtt, nats
 from siteward.sdk.workflows import default_registry
 from tests.integrations.world import HostInMemory, a_call
 
@@ -22,13 +26,14 @@ EXAMPLES = {(block.page, block.language): textwrap.dedent(block.text) for block 
 WORKFLOW = ("docs/blueprint-author.md", "yaml")
 WORKFLOWS = [textwrap.dedent(block.text) for block in blocks() if (block.page, block.language) == WORKFLOW]
 CONFIGURATION = ("docs/installer.md", "yaml")
+MESSAGE, BROKERS = ("docs/sources.md", "json"), ("docs/sources.md", "yaml")
 MANIFEST, CODE = ("docs/app-author.md", "yaml"), ("docs/app-author.md", "python")
 
 
 def test_every_example_of_the_pages_is_tried_here() -> None:
     told = [(block.page, block.language) for block in blocks() if block.language]
-    assert sorted(set(told)) == sorted([WORKFLOW, CONFIGURATION, MANIFEST, CODE])
-    assert len(told) == 4 + len(WORKFLOWS) - 1
+    assert sorted(set(told)) == sorted([WORKFLOW, CONFIGURATION, MANIFEST, CODE, MESSAGE, BROKERS])
+    assert len(told) == 6 + len(WORKFLOWS) - 1
 
 
 @pytest.mark.parametrize("text", WORKFLOWS)
@@ -52,6 +57,26 @@ def test_the_configuration_of_the_installer_is_a_site(tmp_path: Path) -> None:
     assert [camera.id for camera in site.cameras] == ["gate", "yard"]
     assert site.gates["main_gate"].fresh_for == 60
     assert site.destinations["ticketing"].tells
+
+
+def test_the_message_of_the_sources_is_an_event() -> None:
+    event = event_from_message(EXAMPLES[MESSAGE].encode(), Origin("mqtt", Provenance.SENSOR))
+    assert (event.id, event.type, event.camera) == ("mqtt:lpr-north:7f1c2a", "plate.recognized.v1", "gate")
+
+
+def test_the_brokers_of_the_sources_are_configured_and_reached(tmp_path: Path) -> None:
+    (tmp_path / "configuration.yaml").write_text(EXAMPLES[BROKERS])
+    (tmp_path / "secrets.yaml").write_text("mqtt_password: x\nnats_token: y\n")
+    site = read_configuration(tmp_path / "configuration.yaml")
+    checked = {
+        name: module.siteward_config_schema()(site.integrations[name])
+        for name, module in {"mqtt": mqtt, "nats": nats}.items()
+    }
+    page = (ROOT / BROKERS[0]).read_text()
+    assert [key for settings in checked.values() for key in settings if f"`{key}`" not in page] == []
+    target = parse_target(checked["mqtt"]["broker"])
+    (listed,) = site.destinations.values()
+    assert Destination(listed.name, listed.url, listed.purpose).covers(target)
 
 
 async def test_the_integration_of_the_app_author_loads_and_its_action_acts(
