@@ -35,6 +35,8 @@ BROKEN: Final = "broken"
 """Why an event started nothing where its trigger or `if` broke over it."""
 RUNS: Final = "runs_per_hour"
 CAPPED: Final = "capped"
+TOLD_AGAIN_SECONDS: Final = 1.0
+TOLD_AGAIN_RUNS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,8 @@ class Admission:
         self._parts = parts
         self._catalog = catalog
         self._hints = hints
+        self._told_again: dict[str, float] = {}
+        """When pages last heard that a run was seen again, by the run."""
 
     async def decide(self, match: Match, event: Event, *, look: bool) -> Decided:
         """Decide by the rows (`look`), or by what this process remembers: then a race that is lost means to look."""
@@ -287,8 +291,15 @@ class Admission:
         return rows.publish(topic, payload, run.event.camera, now)
 
     def _seen_again(self, run_id: str, event: Event) -> Decided:
+        """Counted on the run. Pages hear of it now and then: a flood of the same fills no outbox."""
+        counted, boot = rows.seen_again(run_id, event.picture), self._parts.clock.since_boot()
+        if 0 <= boot - self._told_again.get(run_id, -TOLD_AGAIN_SECONDS) < TOLD_AGAIN_SECONDS:
+            return Decided((counted,))
+        self._told_again[run_id] = boot
+        if len(self._told_again) > TOLD_AGAIN_RUNS:
+            self._told_again.pop(next(iter(self._told_again)))
         told = rows.publish("run.step", {"run": run_id, "seen_again": event.id}, event.camera, self._parts.now())
-        return Decided((rows.seen_again(run_id, event.picture), told))
+        return Decided((counted, told))
 
     def _refused(self, plan: Plan, event: Event, refusal: Refusal) -> Decided:
         """A counter and a sampled reason, never silence."""
