@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,6 +18,7 @@ from siteward.core.engine.also import Also, nothing_also
 from siteward.core.engine.catalog import Catalog
 from siteward.core.engine.claims import Claims
 from siteward.core.engine.crew import Crew
+from siteward.core.engine.deaths import LIMIT, TURN_SECONDS, Deaths
 from siteward.core.engine.hints import Hints
 from siteward.core.engine.jumps import Jumps
 from siteward.core.engine.outage import Outage
@@ -59,6 +62,8 @@ class Engine:
         self._retention = Retention(parts.store, parts.clock)
         self._outage = Outage(parts)
         self._jumps = Jumps(parts)
+        self._deaths = Deaths(parts)
+        self._swept = False
         self._drivers = Crew()
         self._tasks = Crew()
         self._matching: set[str] = set()
@@ -199,16 +204,44 @@ class Engine:
         await self._versions.end_what_is_off()
         left = await self._parts.store.fetch("SELECT id FROM workflow_runs WHERE state = 'running'")
         held = self._claims.stranded | self._rehearsals.trying
+        held |= self._deaths.waiting.keys()
         running = [row["id"] for row in left if row["id"] not in self._drivers and row["id"] not in held]
+        at_once = await self._deaths.sort(running)
         woken = await self._waits.settle()
-        self._drive((*running, *woken))
-        return bool(matched or running or woken)
+        self._drive((*at_once, *woken))
+        if self._deaths.waiting and "suspects" not in self._tasks:
+            self._tasks.start("suspects", self._one_by_one())
+        self._swept = True
+        return bool(matched or running or woken or self._deaths.waiting)
+
+    async def _one_by_one(self) -> None:
+        """Let suspects go on, each when the one before has come to rest, and bury those that had their turns."""
+        while self._deaths.waiting:
+            run_id, place = next(iter(self._deaths.waiting.items()))
+            await self._guarded("taking up of a suspect", self._turn(run_id, place))
+            self._deaths.waiting.pop(run_id, None)
+
+    async def _turn(self, run_id: str, place: str) -> None:
+        if not await self._deaths.may_go_on(run_id, place):
+            why = f"The host died {LIMIT} times while this run was at the same step. It is not tried again."
+            await self._runner.bury(run_id, f"run.deadly: {why}")
+            return
+        self._drive((run_id,))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TURN_SECONDS):
+                await self._drivers.ended(run_id)
 
     async def _match_left(self) -> bool:
         """Match events whose row is there and whose runs are not: a crash came between, or a database that gave no answer."""
         unmatched = "SELECT * FROM events WHERE matched IS NULL ORDER BY accepted_at LIMIT 100"
         found = [row for row in await self._parts.store.fetch(unmatched) if row["id"] not in self._matching]
-        return any([await self._match(rows.event_from_row(row)) for row in found])
+        return any([await self._match_again(rows.event_from_row(row)) for row in found])
+
+    async def _match_again(self, event: Event) -> bool:
+        # What the first sweep finds, a dead process left.
+        if not self._swept and not await self._deaths.may_match(event):
+            return False
+        return await self._match(event)
 
     async def _match(self, event: Event) -> bool:
         """Match an event that was accepted with something else; whether it could be matched."""

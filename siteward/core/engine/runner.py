@@ -77,7 +77,7 @@ class Runner:
         except Exception as error:  # noqa: BLE001 (said in the log and in an alert; the run ends)
             # A run that breaks its driver would do so at every restart: it ends, and holds up nobody else.
             _log.exception("Run %s cannot be driven.", run_id)
-            drove.trouble = await self._bury(run_id, f"run.broken: {type(error).__name__}: {error}")
+            drove.trouble = await self.bury(run_id, f"run.broken: {type(error).__name__}: {error}")
             drove.ended = drove.trouble is None
         return drove
 
@@ -141,7 +141,7 @@ class Runner:
         await self._parts.store.submit(*end_run_ops(row, RunState.CANCELLED, "workflow_off", self._parts.now()))
         self._parts.meters.run_ended(run.plan.workflow_id, run.mode, RunState.CANCELLED)
 
-    async def _bury(self, run_id: str, reason: str) -> str | None:
+    async def bury(self, run_id: str, reason: str) -> str | None:
         """End a run that cannot go on, with an alert; why it could not be ended, if so. Where it was acting, what came of that is unknown."""
         parts = self._parts
         found = await parts.store.read(select(workflow_runs).where(workflow_runs.c.id == run_id))
