@@ -129,6 +129,11 @@ class Host:
             for record in self.skills.now.records
             if record.state is not LoadState.DISCOVERED
         ]
+        parts += [
+            {"name": entry.domain, "ok": False, "sentence": problem}
+            for entry in self.set_up.entries
+            for problem in entry.problems
+        ]
         if (trouble := self.engine.trouble) is not None:
             parts.append({"name": "database", "ok": False, "sentence": trouble})
         parts += [{"name": name, "ok": False, "sentence": sentence} for name, sentence in self.models.problems.items()]

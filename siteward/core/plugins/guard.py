@@ -69,7 +69,7 @@ async def attempt_in_thread(work: Callable[[], T], seconds: float) -> Worked[T] 
 async def attempt_async(work: Callable[[], Awaitable[T]], seconds: float) -> Worked[T] | Raised | Hung:
     """Await foreign code for at most `seconds`. It runs in a task of its own, so that the deadline is ours and not its own: code that ignores
     its cancellation is left behind, and said to hang."""
-    task = _owned(_body(work))
+    task = _owned(to_value(work))
     try:
         # Most code has answered after one round of the loop, which costs no timer.
         await asyncio.sleep(0)
@@ -86,7 +86,8 @@ async def attempt_async(work: Callable[[], Awaitable[T]], seconds: float) -> Wor
     return Hung(seconds)
 
 
-async def _body(work: Callable[[], Awaitable[T]]) -> Worked[T] | Raised:
+async def to_value(work: Callable[[], Awaitable[T]]) -> Worked[T] | Raised:
+    """Await foreign code in this task, for as long as it takes: what it raises becomes a value, and only who cancels this task cancels."""
     try:
         return Worked(await work())
     except asyncio.CancelledError as error:

@@ -65,13 +65,13 @@ async def siteward_setup(site: Host, entry: Entry) -> None:
     await asyncio.to_thread(gate.recover)
     runner = await serve(relay_app(gate), settings["gate_port"])
     entry.exits.push_async_callback(runner.cleanup)
-    entry.task(gate.close_by_itself(), "gate")
+    entry.keep(gate.close_by_itself, "gate")
     player = Player(site, await asyncio.to_thread(read_recording))
     if settings["past"]:
         await player.tell_past()
     entry.player = player
     if settings["play"]:
-        entry.task(player.play_on(), "scenes")
+        entry.keep(player.play_on, "scenes")
 
 
 def _gate_changed(gate: str, state: str, at: datetime) -> Event:
