@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from siteward.core.clock import RANGE_SECONDS
 from siteward.sdk.simulated_clock import START, SimulatedClock
 
 BOOTED = 1000.0
@@ -44,7 +45,8 @@ class Times:
 
     def after(self, down: Down) -> Times:
         """As they are after a while without a process."""
-        boot = down.true / 2 if down.boots else self.boot + down.true
+        # Each start of the machine counts in a range of its own, as `SystemClock` does.
+        boot = self.boot - RANGE_SECONDS if down.boots else self.boot + down.true
         return Times(self.true + down.true, self.wall + down.wall, boot, was=self.wall)
 
     def passed(self, seconds: float) -> Times:
