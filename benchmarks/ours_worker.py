@@ -31,9 +31,10 @@ async def run(folder: Path, url: str | None) -> None:
 def main() -> None:
     reads = argparse.ArgumentParser()
     reads.add_argument("--database", help="a migrated PostgreSQL database; SQLite without")
+    reads.add_argument("--folder", type=Path, help="of a SQLite database with a past; a new one without")
     asked = reads.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(run(Path(folder), asked.database))
+    with tempfile.TemporaryDirectory() as scratch:
+        asyncio.run(run(asked.folder or Path(scratch), asked.database))
 
 
 if __name__ == "__main__":
