@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -33,6 +34,8 @@ then:
   - log: "seen"
 """
 
+_PROCESS = f"{os.getpid()}-{time.time_ns()}"
+
 
 @asynccontextmanager
 async def unit_house(folder: Path, url: str | None = None) -> AsyncIterator[House]:
@@ -45,6 +48,11 @@ async def unit_house(folder: Path, url: str | None = None) -> AsyncIterator[Hous
         yield house
     finally:
         await house.close()
+
+
+def new_id(number: int) -> str:
+    """An event's id that no other process has given to this database."""
+    return f"{_PROCESS}-{number}"
 
 
 async def one_run(engine: Engine, event: Event) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from benchmarks.ours import done_runs, one_run, unit_house
+from benchmarks.ours import done_runs, new_id, one_run, unit_house
 from benchmarks.peers.worker import Told, serve
 
 
@@ -19,7 +19,7 @@ async def run(folder: Path, url: str | None) -> None:
     async with unit_house(folder, url) as house:
 
         async def one(number: int) -> None:
-            await one_run(house.engine, house.vehicle(track=f"t{number}"))
+            await one_run(house.engine, house.vehicle(track=f"t{number}", id=new_id(number)))
 
         async def recorded() -> int:
             return await done_runs(house)

@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from benchmarks.ours import new_id
 from benchmarks.peers.worker import Told, closed_loop
 from siteward.core.clock import SystemClock
 from siteward.core.store.schema import workflow_approvals
@@ -51,7 +52,7 @@ async def make(house: House, runs: int) -> None:
     await house.save(WORKFLOW)
 
     async def one(number: int) -> None:
-        for run_id in await house.engine.accept(house.vehicle(track=f"t{number}")):
+        for run_id in await house.engine.accept(house.vehicle(track=f"t{number}", id=new_id(number))):
             await house.engine.ended(run_id)
 
     await closed_loop(one, 0, runs, AT_ONCE)
