@@ -76,7 +76,7 @@ class AskPersonStep:
         return _ask(question, run)
 
     async def resume(self, step: Step, run: RunView, wake: Wake) -> Outcome:
-        if wake.kind is WakeKind.REPLY and wake.reply is not None:
+        if wake.kind is WakeKind.REPLY and wake.reply is not None and wake.by:  # nobody's word is no word
             return _answered(step, run, wake, wake.reply)
         if wake.wait.kind == ESCALATE:
             who = tuple(str(one) for one in wake.wait.payload.get("who", ()))
