@@ -159,6 +159,18 @@ async def test_while_the_server_is_away_writes_are_told_so_and_reads_too_and_all
         await store.close()
 
 
+async def test_a_server_that_restarted_between_two_reads_is_asked_again(own_postgres: Server) -> None:
+    store = await Store.open(own_postgres.database())
+    try:
+        await store.submit(put("a"))
+        for _ in range(2):
+            assert (len(await store.read(select(counters))), await scopes(store)) == (1, {"a"})
+            await asyncio.to_thread(own_postgres.stop)
+            await asyncio.to_thread(own_postgres.start)
+    finally:
+        await store.close()
+
+
 async def test_no_room_is_no_fault_of_the_write(store: Store, postgres_url: str) -> None:
     """The server's own words for it, as a full disk of its tables would have it say them."""
     with psycopg.connect(postgres_url, autocommit=True) as connection:

@@ -47,6 +47,11 @@ async def test_a_lost_race_undoes_its_rider_and_names_the_statement(store: Store
     assert await scopes(store) == {"first", "c"}
 
 
+async def test_the_first_thing_that_is_wrong_with_a_rider_is_what_it_is_told(store: Store, held: Held) -> None:
+    raced, refused = await together(store, held, (put("b"), GONE, POISON), (put("c"), POISON, GONE))
+    assert (type(raced), type(refused)) == (LostRace, WriteRefused)
+
+
 async def test_a_rider_sees_the_rows_of_those_before_it(store: Store, held: Held) -> None:
     claim = Op("UPDATE counters SET count = count + 1 WHERE scope = 'first' AND count = 1", expect=1)
     won, lost = await together(store, held, (claim,), (claim,))

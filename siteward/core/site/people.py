@@ -170,8 +170,8 @@ class People:
         if person is None:
             raise Conflict(f"There is no account {name}.")
         last = Op(
-            'UPDATE "users" SET "disabled" = 1 WHERE "id" = :id AND "disabled" = 0 AND ("role" != \'admin\' OR EXISTS '
-            '(SELECT 1 FROM "users" AS other WHERE other."role" = \'admin\' AND other."disabled" = 0 AND other."id" != :id))',
+            'UPDATE "users" SET "disabled" = TRUE WHERE "id" = :id AND NOT "disabled" AND ("role" != \'admin\' OR EXISTS '
+            '(SELECT 1 FROM "users" AS other WHERE other."role" = \'admin\' AND NOT other."disabled" AND other."id" != :id))',
             {"id": person.id},
             1,
         )

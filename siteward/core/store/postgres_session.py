@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import select
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ _LOST: Final = ("08", "57P")
 _BYTES: Final = 17
 
 _Key = tuple[str, tuple[int, ...]]
-_Call = tuple[bytes, list[bytes | None], list[Format] | None]
+_Call = tuple[bytes, list[bytes | None], list[Format] | None, _Key | None]
 
 
 class PostgresSession:
@@ -73,7 +73,8 @@ class PostgresSession:
         except (ValueError, TypeError, OverflowError, KeyError) as error:
             raise WriteRefused(f"The database refused a write: {error}.") from error
         counts = []
-        for op, result in zip(ops, self._exchange(new, calls), strict=True):
+        for op, result in zip(ops, self._answers(calls), strict=True):
+            self._check(result)
             count = result.command_tuples or 0
             if op.expect is not None and count != op.expect:
                 raise LostRace(f"A row changed meanwhile ({count} rows instead of {op.expect}): {op.sql[:80]}")
@@ -83,11 +84,13 @@ class PostgresSession:
     def commit(self) -> None:
         self._first.append(b"COMMIT")
         try:
-            results = self._exchange({}, ())
+            (*before, result) = self._exchange(())
+            for one in (*before, result):
+                self._check(one)
         except (NothingKept, WriteRefused) as error:
             self.rollback()
             raise CommitFailed(f"{error.sentence} What was being written may be kept or not.") from error
-        if results[-1].command_status != b"COMMIT":
+        if result.command_status != b"COMMIT":
             raise CommitFailed(not_written("the transaction was undone instead of kept"))
 
     def rollback(self) -> None:
@@ -95,8 +98,8 @@ class PostgresSession:
         if self._lost or self._pg.transaction_status == TransactionStatus.IDLE:
             return
         self._first = [b"ROLLBACK"]
-        with suppress(NothingKept, WriteRefused):
-            self._exchange({}, ())
+        with suppress(NothingKept):
+            self._exchange(())
 
     def close(self) -> None:
         self._lost = True
@@ -104,29 +107,51 @@ class PostgresSession:
 
     # -- the line ------------------------------------------------------------------------------------------------------
     def _call(self, op: Op, new: dict[_Key, bytes]) -> _Call:
-        """A statement's prepared name and its encoded values; `new` gets what is to be prepared before."""
+        """A statement with its encoded values; it is prepared just before its first use."""
         statement = numbered_marks(op.sql)
         values = statement.values(op.params)
         oids = tuple([_OIDS.get(type(value), 0) for value in values])
-        key = (statement.text, oids)
+        key, prepares = (statement.text, oids), None
         name = self._prepared.get(key) or new.get(key)
         if name is None:
             self._named += 1
             name = new[key] = b"s%d" % self._named
+            prepares = key
         formats = [Format.BINARY if oid == _BYTES else Format.TEXT for oid in oids] if _BYTES in oids else None
-        return name, [_encoded(value) for value in values], formats
+        return name, [_encoded(value) for value in values], formats, prepares
 
-    def _exchange(self, new: Mapping[_Key, bytes], calls: Sequence[_Call]) -> list[PGresult]:
-        """Send everything, then read everything; the results of `calls`, or of everything where there are none. Raises `NothingKept`, `WriteRefused`."""
+    def _answers(self, calls: Sequence[_Call]) -> list[PGresult]:
+        """One result for each call: where a statement could not be prepared, that failure. Raises `NothingKept`, `WriteRefused` where not even
+        the transaction or the savepoint before the calls could be had."""
+        first = len(self._first)
+        results = self._exchange(calls)
+        for result in results[:first]:
+            self._check(result)
+        at, answers = first, []
+        for name, _, _, prepares in calls:
+            if prepares is not None:
+                at += 1
+                if results[at - 1].status in _FINE:
+                    self._prepared[prepares] = name
+                else:
+                    answers.append(results[at - 1])
+                    at += 1
+                    continue
+            answers.append(results[at])
+            at += 1
+        return answers
+
+    def _exchange(self, calls: Sequence[_Call]) -> list[PGresult]:
+        """Send everything, then read everything: a result for each thing that was sent. Raises `NothingKept`."""
         pg, first = self._pg, self._first
         self._first = []
         try:
             pg.enter_pipeline_mode()
             for command in first:
                 pg.send_query_params(command, None)
-            for (text, oids), name in new.items():
-                pg.send_prepare(name, text.encode(), oids)
-            for name, values, formats in calls:
+            for name, values, formats, prepares in calls:
+                if prepares is not None:
+                    pg.send_prepare(name, prepares[0].encode(), prepares[1])
                 pg.send_query_prepared(name, values, formats)
             pg.pipeline_sync()
             results = self._received()
@@ -134,11 +159,7 @@ class PostgresSession:
         except psycopg.Error as error:
             self._lost = True
             raise NothingKept(not_written(str(error))) from error
-        for key, result in zip(new, results[len(first) :], strict=False):
-            if result.status in _FINE:
-                self._prepared[key] = new[key]
-        self._check(results)
-        return results[len(first) + len(new) :] if calls else results
+        return results
 
     def _received(self) -> list[PGresult]:
         """One result for each thing that was sent."""
@@ -165,18 +186,17 @@ class PostgresSession:
         if ready[0][1] & ~select.POLLOUT:
             self._pg.consume_input()
 
-    def _check(self, results: Sequence[PGresult]) -> None:
-        """Raise what the first failure is; what came after it was not executed."""
-        for result in results:
-            if result.status in _FINE:
-                continue
-            state = (result.error_field(DiagnosticField.SQLSTATE) or b"").decode()
-            said = (result.error_field(DiagnosticField.MESSAGE_PRIMARY) or b"").decode(errors="replace")
-            if self._pg.status != ConnStatus.OK or state.startswith(_LOST):
-                self._lost = True
-            if self._lost or state.startswith(_NOT_THE_STATEMENT):
-                raise NothingKept(not_written(said))
-            raise WriteRefused(f"The database refused a write: {said}.")
+    def _check(self, result: PGresult) -> None:
+        """Raise what a failure is; what came after it was not executed."""
+        if result.status in _FINE:
+            return
+        state = (result.error_field(DiagnosticField.SQLSTATE) or b"").decode()
+        said = (result.error_field(DiagnosticField.MESSAGE_PRIMARY) or b"").decode(errors="replace")
+        if self._pg.status != ConnStatus.OK or state.startswith(_LOST):
+            self._lost = True
+        if self._lost or state.startswith(_NOT_THE_STATEMENT):
+            raise NothingKept(not_written(said))
+        raise WriteRefused(f"The database refused a write: {said}.")
 
 
 def _encoded(value: object) -> bytes | None:

@@ -127,13 +127,22 @@ class Store:
         return await loop.run_in_executor(self._readers, self._read, query, params)
 
     def _read(self, query: Executable, params: dict[str, Any] | None) -> Sequence[dict[str, Any]]:
+        """A connection that was lost since the last question is made again once; what fails then is told."""
         try:
-            with self._engine.connect() as connection:
-                return [dict(row) for row in connection.execute(query, params or {}).mappings()]
+            try:
+                return self._rows(query, params)
+            except DBAPIError as error:
+                if not error.connection_invalidated:
+                    raise
+            return self._rows(query, params)
         except (DBAPIError, PoolTimeout) as error:
             raise ReadFailed(
                 f"The database could not be read: {error.__cause__ or error}. Stop what holds it."
             ) from error
+
+    def _rows(self, query: Executable, params: dict[str, Any] | None) -> Sequence[dict[str, Any]]:
+        with self._engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query, params or {}).mappings()]
 
     async def close(self) -> None:
         """Write what was submitted and let go of all connections."""
