@@ -26,6 +26,7 @@ from siteward.core.errors import SitewardError
 from siteward.core.held_skills import HeldSkills
 from siteward.core.ids import TimedIds
 from siteward.core.integration_host import MAIN, IntegrationHost
+from siteward.core.loop_watch import LoopWatch
 from siteward.core.metrics import HostMeters, LoopLag
 from siteward.core.metrics_text import Figures, metrics_text, read_rows
 from siteward.core.models import OpenModels, open_models
@@ -211,4 +212,5 @@ async def open_host(
         exits.push_async_callback(set_up.stop)
         watching = asyncio.create_task(loop_lag.watch(), name="siteward-loop-lag")
         exits.callback(watching.cancel)
+        exits.enter_context(LoopWatch().running())
         yield Host(folder, site, services, engine, skills, integrations, models, set_up, meters, loop_lag)
