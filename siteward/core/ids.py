@@ -10,7 +10,9 @@ from siteward.core.clock import Clock
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _RANDOM_BITS = 80
-_LENGTH = 26
+_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
+_SHIFTS = range(120, -1, -10)
+"""26 characters are 13 pairs of 10 bits each."""
 
 
 class Ids(Protocol):
@@ -41,11 +43,7 @@ class TimedIds:
 
 def encode(number: int) -> str:
     """`number` (below 2**130) as 26 characters, most significant first."""
-    digits = []
-    for _ in range(_LENGTH):
-        number, digit = divmod(number, 32)
-        digits.append(_ALPHABET[digit])
-    return "".join(reversed(digits))
+    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
 
 
 def first_at(seconds: float) -> str:

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from .document import Condition, Value
 from .placeholders import BadPlaceholder, Reference, names_in, parse_template
 from .registry import Provenance, Registry
+from .remembered import remembered
 
 UNREADABLE: Final = ""
 """Stands for a read whose braces are broken: no label is ever known for it, so it counts as AI's."""
@@ -53,6 +54,7 @@ def _names_read(value: Value) -> Iterator[str]:
             yield from _names_read(item)
 
 
+@remembered
 def condition_names(conditions: Sequence[Condition]) -> tuple[str, ...]:
     """Every name that the conditions read, at any depth and in any key."""
     names: dict[str, None] = {}

@@ -88,6 +88,8 @@ def names_in(value: Value) -> tuple[str, ...]:
 
     Raises `BadPlaceholder`.
     """
+    if isinstance(value, str) and "{" not in value and "}" not in value:
+        return ()
     return tuple(dict.fromkeys(_names(value)))
 
 

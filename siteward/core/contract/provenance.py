@@ -16,8 +16,14 @@ ORDER: Final = (
     Provenance.AI,
 )
 """From what the author wrote to what a model said."""
+_RANK: Final = {provenance: rank for rank, provenance in enumerate(ORDER)}
 
 
 def least_trusted(of: Iterable[Provenance]) -> Provenance:
     """The least trusted of some provenances; of none, a literal's (nothing was read)."""
-    return max(of, key=ORDER.index, default=Provenance.LITERAL)
+    return max(of, key=_RANK.__getitem__, default=Provenance.LITERAL)
+
+
+def less_trusted(one: Provenance, other: Provenance) -> Provenance:
+    """The less trusted of two."""
+    return one if _RANK[one] >= _RANK[other] else other

@@ -77,20 +77,35 @@ class Acceptance:
             return await self._keep(event)
         kept = parts.store.send(rows.new_event(event, parts.now()))
         try:
-            decision = await self._decide(event, found, look=False)
-            matched = parts.store.send(rows.event_matched(event.id, decision.made), *decision.ops)
+            started = await self._ride(event, found)
         except BaseException:
             kept.add_done_callback(_heard)
             raise
-        try:
-            new = await _unless_known(kept)
-        except BaseException:
-            matched.add_done_callback(_heard)
-            raise
+        # The match stood behind the event: what became of the event is known by now.
+        new = await _unless_known(kept)
         parts.boundaries.reach("event.accepted")
         if new:
             parts.meters.event_accepted(event.type)
-        return await self._matched(event, new, decision, matched)
+        if started is None:
+            try:
+                started = await self.match(event)
+            except (LostRace, CommitFailed, ReadFailed):
+                _log.warning(
+                    "Event %s is accepted and not matched yet; the next sweep does it.", event.id, exc_info=True
+                )
+                return Accepted(new)
+        if new or started:
+            return Accepted(new, tuple(run.id for run in started), started)
+        return Accepted(False, await self._runs_of(event.id))
+
+    async def _ride(self, event: Event, found: Found) -> tuple[Run, ...] | None:
+        """Match an event whose own write is under way; None where the rows have to be asked."""
+        try:
+            decision = await self._decide(event, found, look=False)
+            await self._parts.store.send(rows.event_matched(event.id, decision.made), *decision.ops)
+        except (LostRace, CommitFailed, ReadFailed):
+            return None
+        return self._made(decision)
 
     async def _keep(self, event: Event) -> Accepted:
         """Nobody wants it: it is kept for those who look back."""
@@ -98,20 +113,6 @@ class Acceptance:
             self._parts.boundaries.reach("event.accepted")
             self._parts.meters.event_accepted(event.type)
             return Accepted(True)
-        return Accepted(False, await self._runs_of(event.id))
-
-    async def _matched(self, event: Event, new: bool, decision: Decision, matched: asyncio.Future[Any]) -> Accepted:
-        try:
-            try:
-                await matched
-                started = self._made(decision)
-            except LostRace:
-                started = await self.match(event)
-        except (LostRace, CommitFailed, ReadFailed):
-            _log.warning("Event %s is accepted and not matched yet; the next sweep does it.", event.id, exc_info=True)
-            return Accepted(new)
-        if new or started:
-            return Accepted(new, tuple(run.id for run in started), started)
         return Accepted(False, await self._runs_of(event.id))
 
     async def match(self, event: Event) -> tuple[Run, ...]:

@@ -134,7 +134,7 @@ class Admission:
         step = plan.top_if()
         if step is None:
             return Met(run.at(first_position(plan, given.values, trail, seen)), (), now)
-        answer = await call_step(parts.host_steps["if"].start(step, ViewOfRun(parts, run, TOP_IF, mode)))
+        answer = await call_step(parts.host_steps["if"].start(step, ViewOfRun(parts, run, TOP_IF, mode)), quick=True)
         row = rows.put_step(_if_row(run_id, answer, given.values, now, parts.now()))
         if isinstance(answer, Done) and answer.outcome == "true":
             trail = trail_after(answer, trail)

@@ -196,11 +196,7 @@ def ai_spoke(trail: Trail, names: Iterable[str] = ()) -> Trail:
 def enter(trail: Trail, authority: Authority) -> Trail:
     """The trail inside a lane that carries an authority. A person's answer ends an earlier silence, in this lane."""
     heard = authority.kind in PERSONS
-    return replace(
-        trail,
-        authorities=(*trail.authorities, (authority, False)),
-        unanswered=trail.unanswered and not heard,
-    )
+    return Trail((*trail.authorities, (authority, False)), trail.ai_before, trail.unanswered and not heard)
 
 
 def silence(trail: Trail) -> Trail:

@@ -57,6 +57,7 @@ class Catalog:
         self._parts = parts
         self._workflows: dict[str, Workflow] = {}
         self._plans: dict[tuple[str, int], Plan] = {}
+        self._limits: dict[tuple[str, int], Limits] = {}
         self.index = Index()
 
     def get(self, workflow_id: str) -> Workflow:
@@ -70,12 +71,17 @@ class Catalog:
         return iter(self._workflows.values())
 
     def limits(self, plan: Plan) -> Limits:
-        """The limits of a plan under the site's caps."""
-        return limits_of(plan.document, self._parts.skills.registry, self._parts.site.view(None).caps)
+        """The limits of a plan under the site's caps, as they were when the site was last looked at."""
+        held = self._limits.get((plan.workflow_id, plan.version))
+        if held is None:
+            held = limits_of(plan.document, self._parts.skills.registry, self._parts.site.view(None).caps)
+            self._limits[plan.workflow_id, plan.version] = held
+        return held
 
     async def refresh(self, *, says: bool = True) -> None:
         """Read every workflow again, with what is provided and mapped now; says (in its row) what lost its provider and what has it back."""
         self._plans.clear()
+        self._limits.clear()
         for row in await self._parts.store.read(select(workflows).order_by(workflows.c.id)):
             plan, attention = await self._newest_plan(row["id"], row["version"])
             if says and dump_or_none(attention) != row["attention"] and not _kept(row["attention"], attention):
@@ -96,6 +102,7 @@ class Catalog:
         for key in [key for key in self._plans if key[0] == workflow.id]:
             # A run on an older version reads its file again: plans do not pile up with the edits.
             del self._plans[key]
+            self._limits.pop(key, None)
         if workflow.plan is not None:
             self._plans[workflow.id, workflow.version] = workflow.plan
         self.reindex()

@@ -28,6 +28,8 @@ from .values import MissingValue, as_text, lookup, plain, resolve_settings
 
 _log = logging.getLogger(__name__)
 
+HOST: Final = "siteward"
+"""The domain of the host's own skills."""
 CHECK_SECONDS: Final = 10.0
 """A condition that does not answer in this time has failed."""
 
@@ -108,9 +110,12 @@ async def _check(
     if unknown is not None:
         return Judgement(False, f"{condition.name}: {{{unknown}}} is not known", condition.path)
     settings = plain(resolve_settings(condition.settings, values))
+    if skills.registry.conditions[condition.name].provider == HOST:
+        # The host's own answer at once or by a read of the database, and listen when their step is ended.
+        return _judged(condition, settings, await asked.check(settings, view))
     match await attempt_async(partial(asked.check, settings, view), CHECK_SECONDS):
         case Worked(value=holds):
-            return Judgement(holds, f"{_say(condition.name, settings)}: {'yes' if holds else 'no'}", condition.path)
+            return _judged(condition, settings, holds)
         case Hung():
             raise ConditionFailed(
                 f"The condition {condition.name} did not answer within {CHECK_SECONDS:.0f} seconds.",
@@ -124,6 +129,10 @@ async def _check(
                 f"The condition {condition.name} broke ({type(error).__name__}): see the log, and report it to who made it.",
                 where=condition.name,
             )
+
+
+def _judged(condition: Condition, settings: Mapping[str, JSON], holds: bool) -> Judgement:
+    return Judgement(holds, f"{_say(condition.name, settings)}: {'yes' if holds else 'no'}", condition.path)
 
 
 def _say(name: str, settings: Mapping[str, JSON]) -> str:

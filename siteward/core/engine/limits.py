@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from siteward.core.contract.document import Document, Step, WorkflowLimits
@@ -165,7 +166,12 @@ def run_chain(event: Event) -> int:
 
 def hour_of(now: datetime) -> str:
     """The counter bucket of an hourly cap: `2026-11-30T16`, in UTC, so that a DST change neither doubles nor skips one."""
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H")
+    return _hour(int(now.timestamp() // 3600))
+
+
+@lru_cache(maxsize=16)
+def _hour(since_1970: int) -> str:
+    return datetime.fromtimestamp(since_1970 * 3600, UTC).strftime("%Y-%m-%dT%H")
 
 
 def cooldown_until(limits: Limits, started: datetime) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from siteward.core.contract.document import Condition, Document, Lane, Place, Step
 from siteward.core.contract.flow_moves import moves_things
@@ -26,6 +26,8 @@ class Plan:
     lanes: Mapping[str, tuple[Step, ...]]
     asks: bool
     begins: Step | None = None
+    moves: dict[tuple[str, str, frozenset[str]], tuple[str, ...]] = field(default_factory=dict, compare=False)
+    """What each lane may move, by step, outcome and the targets that only tell: worked out when it is first asked for."""
 
     @property
     def name(self) -> str:

@@ -39,6 +39,10 @@ class Frame:
     outer: Trail = _NO_TRAIL
     loop: Loop | None = None
 
+    def next(self) -> Frame:
+        """The lane at its next step."""
+        return Frame(self.lane, self.path, self.index + 1, self.outer, self.loop)
+
 
 @dataclass(frozen=True, slots=True)
 class WakeNote:
@@ -80,24 +84,25 @@ class Position:
 
     def after(self, step: Step, path: str, done: Done, plan: Plan) -> Position:
         """The position after a step that ended well: into the lane of its outcome, or on to the next step."""
-        here = replace(self, wake=None, seq=self.seq + 1, trail=trail_after(done, self.trail))
-        here = here._knowing(_names_of(step, done, self.given))
+        looked_at = self.looked_at
         if step.kind == "ai" and done.result.get("picture") is not None:
-            here = replace(here, looked_at=str(done.result["picture"]))
+            looked_at = str(done.result["picture"])
+        here = self._passed(trail_after(done, self.trail), looked_at)._knowing(_names_of(step, done, self.given))
         key = f"{step.plan_path}/{done.outcome}"
         if done.outcome is not None and key in plan.lanes:
             outer = here.trail
             inner = outer if done.authority is None else authorities.enter(outer, done.authority)
-            return replace(here, trail=inner)._into(Frame(key, f"{path}/{done.outcome}", outer=outer), plan)
+            return here._at(here.frames, here.values, inner)._into(
+                Frame(key, f"{path}/{done.outcome}", outer=outer), plan
+            )
         if step.kind in ASKING:
             # An answer that the author wrote no lane for ends the path: what follows the question is not for it.
-            return replace(here, frames=())._settled(plan)
+            return here._at((), here.values, here.trail)._settled(plan)
         return here._next(plan)
 
     def over(self, step: Step, path: str, iterate: Iterate, plan: Plan) -> Position:
         """The position at the first item of a `for_each`, or after it where there are none."""
-        here = replace(self, wake=None, seq=self.seq + 1)
-        here = replace(here, trail=trail_after(iterate, here.trail))
+        here = self._passed(trail_after(iterate, self.trail), self.looked_at)
         key = f"{step.plan_path}/do"
         if not iterate.items or key not in plan.lanes:
             return here._next(plan)
@@ -121,14 +126,46 @@ class Position:
         """With further names. What a person saw under a name that now means something else was not shown."""
         if not names:
             return self
-        return replace(self, values={**self.values, **names}, trail=_unseen(self.trail, frozenset(names)))
+        return self._at(self.frames, {**self.values, **names}, _unseen(self.trail, frozenset(names)))
+
+    def _passed(self, trail: Trail, looked_at: str | None) -> Position:
+        """The same place with one step more behind it."""
+        return Position(
+            self.frames,
+            self.values,
+            trail,
+            self.seq + 1,
+            self.in_always,
+            self.verdict,
+            self.reason,
+            None,
+            self.presence,
+            self.given,
+            looked_at,
+        )
+
+    def _at(self, frames: tuple[Frame, ...], values: Mapping[str, Labelled], trail: Trail) -> Position:
+        """The same run at another place."""
+        return Position(
+            frames,
+            values,
+            trail,
+            self.seq,
+            self.in_always,
+            self.verdict,
+            self.reason,
+            self.wake,
+            self.presence,
+            self.given,
+            self.looked_at,
+        )
 
     def _into(self, frame: Frame, plan: Plan) -> Position:
-        return replace(self, frames=(*self.frames, frame))._settled(plan)
+        return self._at((*self.frames, frame), self.values, self.trail)._settled(plan)
 
     def _next(self, plan: Plan) -> Position:
-        top = self.frames[-1]
-        return replace(self, frames=(*self.frames[:-1], replace(top, index=top.index + 1)))._settled(plan)
+        frames = (*self.frames[:-1], self.frames[-1].next())
+        return self._at(frames, self.values, self.trail)._settled(plan)
 
     def _settled(self, plan: Plan) -> Position:
         """Out of every lane that is through, into the next item of a loop, and at the very end into `always`."""
@@ -145,18 +182,18 @@ class Position:
 
     def _left(self, top: Frame) -> Position:
         outer, loop = self.frames[:-1], top.loop
-        here = replace(self, trail=authorities.leave(top.outer, self.trail))
+        trail = authorities.leave(top.outer, self.trail)
         if loop is not None and loop.at + 1 < len(loop.items):
             at = loop.at + 1
             path = f"{top.path[: top.path.rindex('[')]}[{at}]"
-            again = replace(top, path=path, index=0, outer=here.trail, loop=replace(loop, at=at))
-            return replace(here, frames=(*outer, again))._knowing({loop.name: loop.items[at]})
-        values = dict(here.values)
+            again = replace(top, path=path, index=0, outer=trail, loop=replace(loop, at=at))
+            return self._at((*outer, again), self.values, trail)._knowing({loop.name: loop.items[at]})
+        values = self.values
         if loop is not None:
-            values.pop(loop.name, None)
+            values = {name: value for name, value in values.items() if name != loop.name}
         if outer:
-            outer = (*outer[:-1], replace(outer[-1], index=outer[-1].index + 1))
-        return replace(here, frames=outer, values=values)
+            outer = (*outer[:-1], outer[-1].next())
+        return self._at(outer, values, trail)
 
 
 ASKING = ("ask_person", "call")
@@ -208,8 +245,14 @@ def first_position(plan: Plan, values: Mapping[str, Labelled], trail: Trail, pre
 
 
 # -- the row's form ----------------------------------------------------------------------------------------------------
-def position_to_json(position: Position) -> dict[str, JSON]:
+ENDED: Mapping[str, JSON] = MappingProxyType({})
+"""What the row of a run that is over carries: nothing goes on from there."""
+
+
+def position_to_json(position: Position) -> Mapping[str, JSON]:
     """What the run's row carries."""
+    if not position.frames:
+        return ENDED
     return {
         "frames": [_frame_to_json(frame) for frame in position.frames],
         "values": values_to_json(position.values),
@@ -227,6 +270,8 @@ def position_to_json(position: Position) -> dict[str, JSON]:
 
 def position_from_json(row: Mapping[str, JSON]) -> Position:
     """The position out of a run's row."""
+    if not row:
+        return Position(())
     verdict, wake = row["verdict"], row["wake"]
     return Position(
         frames=tuple(_frame_from_json(frame) for frame in row["frames"]),

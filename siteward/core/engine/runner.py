@@ -4,7 +4,7 @@ does the next step start."""
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sqlalchemy import select
 
@@ -17,7 +17,7 @@ from siteward.core.engine.claims import Claimed, Claims
 from siteward.core.engine.commits import Commits, Onward
 from siteward.core.engine.guarded import call_step
 from siteward.core.engine.parts import Parts
-from siteward.core.engine.position import WakeNote, position_from_json, position_to_json
+from siteward.core.engine.position import ENDED, WakeNote
 from siteward.core.engine.records import engine_alert
 from siteward.core.engine.seam import Mode, Outcome, Park, RunState, StepStatus, Wake, WakeKind
 from siteward.core.engine.third_party import run_third_party
@@ -151,12 +151,11 @@ class Runner:
         state = RunState.UNKNOWN if await parts.store.read(intents) else RunState.FAILED
         try:
             for row in found:
-                stopped = replace(position_from_json(rows.load(row["position"])), frames=(), wake=None)
                 event, now = await self._claims.event(row["event_id"]), parts.now()
                 told = {"run": run_id, "workflow": row["workflow_id"], "state": state, "reason": reason}
                 title = f"A run of {self._catalog.get(row['workflow_id']).name} broke"
                 await parts.store.submit(
-                    rows.move_run(run_id, row["fence"], position_to_json(stopped), state, reason, now),
+                    rows.move_run(run_id, row["fence"], ENDED, state, reason, now),
                     rows.end_waiting_step(run_id, StepStatus.UNKNOWN, now),
                     *engine_alert(parts, title, reason, workflow_id=row["workflow_id"], event=event, run_id=run_id),
                     rows.publish("run.ended", told, event.camera, now),

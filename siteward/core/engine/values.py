@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from siteward.core.contract.document import Value
 from siteward.core.contract.placeholders import Reference, Template, names_in, parse_template
-from siteward.core.contract.provenance import least_trusted
+from siteward.core.contract.provenance import least_trusted, less_trusted
 from siteward.core.contract.registry import ActionSpec, EventSpec, FieldType, Given, Provenance, TriggerSpec
 from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
@@ -50,7 +50,7 @@ def lookup(name: str, values: Mapping[str, Labelled]) -> Labelled:
         found = _inside(name, values)
     if found is None:
         raise MissingValue(name, values)
-    return replace(found, names=frozenset({name}))
+    return Labelled(found.value, found.provenance, found.authorises, frozenset((name,)))
 
 
 def _inside(name: str, values: Mapping[str, Labelled]) -> Labelled | None:
@@ -67,8 +67,12 @@ def _inside(name: str, values: Mapping[str, Labelled]) -> Labelled | None:
 def fill(text: str, values: Mapping[str, Labelled]) -> Labelled:
     """The text with its placeholders filled. Raises `MissingValue`, or `BadPlaceholder` where the text was never validated."""
     template = parse_template(text)
-    if len(template) == 1 and isinstance(template[0], Reference):
-        return lookup(template[0].name, values)
+    if len(template) == 1:
+        only = template[0]
+        if isinstance(only, Reference):
+            return lookup(only.name, values)
+        if len(only) <= TEXT_LIMIT:
+            return Labelled(only, Provenance.LITERAL)
     return _join(template, values)
 
 
@@ -157,7 +161,7 @@ def as_text(value: JSON) -> str:
 
 def to_json(value: Labelled) -> dict[str, JSON]:
     """The JSON form of a labelled value: `v` the value, `p` its provenance, `a` whether it authorises, `n` its names."""
-    row: dict[str, JSON] = {"v": value.value, "p": value.provenance.value}
+    row: dict[str, JSON] = {"v": value.value, "p": value.provenance}
     if value.authorises:
         row["a"] = True
     if value.names:
@@ -208,7 +212,7 @@ def event_values(
     lacks is null. `time` reads in the site's `zone`.
     """
     specs: dict[str, Given] = {spec.name: spec for spec in trigger.gives}
-    inherited = trigger.provenance
+    inherited, seen_by = trigger.provenance, event.provenance
     if contracted is not None:
         # The trigger's own names (camera, time, event_id) are facts of the event, so they follow its type.
         fixed = contracted.provenance if fixed is None else fixed
@@ -219,7 +223,7 @@ def event_values(
     for name, value in named.items():
         spec = specs.get(name)
         own = floor if spec is None or spec.provenance is inherited else spec.provenance
-        provenance = least_trusted((event.provenance, own))
+        provenance = less_trusted(seen_by, own)
         authorises = spec is not None and spec.authorises and value is not None and provenance is not Provenance.AI
         values[name] = Labelled(as_text(value) if name == "time" else value, provenance, authorises)
     return values

@@ -46,11 +46,33 @@ class Run:
 
     def holding(self, key: str) -> Run:
         """The run as the one that holds this one-at-a-time key."""
-        return replace(self, one_key=key)
+        return Run(
+            self.id,
+            self.mode,
+            self.event,
+            self.chain,
+            self.fence,
+            self.plan,
+            self.position,
+            self.picture,
+            self.limits,
+            key,
+        )
 
     def at(self, position: Position) -> Run:
         """The run at another position."""
-        return replace(self, position=position)
+        return Run(
+            self.id,
+            self.mode,
+            self.event,
+            self.chain,
+            self.fence,
+            self.plan,
+            position,
+            self.picture,
+            self.limits,
+            self.one_key,
+        )
 
     def newest_event(self) -> Event:
         """The event with the newest picture of it (a repeat may have brought one); where it came with none, the one that an AI step took
@@ -185,7 +207,11 @@ class ViewOfRun:
         return SiteAtNow(self._parts, self._run.event)
 
     def moves_on(self, step: Step, outcome: str) -> tuple[str, ...]:
-        return moves_of_lane(step, outcome, self._parts.skills.registry, self._parts.site.tells())
+        tells, known = self._parts.site.tells(), self._run.plan.moves
+        key = (step.plan_path, outcome, tells)
+        if key not in known:
+            known[key] = moves_of_lane(step, outcome, self._parts.skills.registry, tells)
+        return known[key]
 
     async def ai_surroundings(self, step: Step) -> AiSurroundings:
         parts = self._parts
