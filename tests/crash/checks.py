@@ -272,24 +272,20 @@ def one_key(found: Evidence, story: Story) -> Iterator[str]:
 
 
 def retries_kept(found: Evidence, story: Story) -> Iterator[str]:
-    """A retry comes when its back-off is over, or at once after a crash; and no back-off is forgotten."""
-    retries = [row for row in found["waits"] if row["kind"] == "retry"]
-    for row in retries:
-        sent = [line for line in found.outside if (line["run"], line["path"]) == (row["run_id"], row["path"])]
-        at = [START.timestamp() + line["wall"] for line in sent]
-        if not any(abs(row["due_at"] - moment - pause) < NEAR for moment in at for pause in BACK_OFF):
-            yield f"a retry of {row['path']} was due at {row['due_at']}, after no attempt's back-off"
-        if not any(found.on_time(moment, row["due_at"]) for moment in at):
-            yield f"the retry of {row['path']} that was due at {row['due_at']} did not come then: {at}"
-    due = {(row["run_id"], row["path"], round(row["due_at"], 2)) for row in retries}
-    first: set[tuple[str, str]] = set()
-    for line in found.outside:
-        at_ = round(START.timestamp() + line["wall"], 2)
-        key = (line["run"], line["path"])
-        again = key in first and (*key, at_) not in due
-        if again and not any(abs(at_ - begin) <= 2 * NEAR for begin in found.begins) and story.alone:
-            yield f"{line['path']} was sent again at {at_}, when no retry was due and nobody had restarted"
-        first.add(key)
+    """A retry comes when its back-off is over, or at once after a crash; and what was written down to come again comes."""
+    if not story.alone:
+        return
+    for (run_id, path), step in found.steps.items():
+        sent = [line["true"] for line in found.outside if (line["run"], line["path"]) == (run_id, path)]
+        pauses = [after - before for before, after in pairwise(sent)]
+        for pause, at in zip(pauses, sent[1:], strict=True):
+            if not found.at_a_start(at) and all(abs(pause - wanted) > NEAR for wanted in BACK_OFF):
+                yield f"{path} was sent again after {pause} s, which is nobody's back-off, and nobody had restarted"
+        retries = sum(
+            row["kind"] == "retry" and (row["run_id"], row["path"]) == (run_id, path) for row in found["waits"]
+        )
+        if (in_time := sum(pause > BACK_OFF[0] - NEAR for pause in pauses)) < retries and step["status"] != "expired":
+            yield f"{path} was to be sent again {retries} times, and was {in_time} times"
 
 
 # -- time --------------------------------------------------------------------------------------------------------------
@@ -300,9 +296,8 @@ def waits_kept(found: Evidence, story: Story) -> Iterator[str]:
     for key, step in found.steps.items():
         if step["status"] != "done" or (seconds := _waited(step)) is None:
             continue
-        due = step["started_at"] + seconds
-        if not found.on_time(step["ended_at"], due):
-            yield f"{key} was to wait until {due} and went on at {step['ended_at']}"
+        if not found.lasted(step["started_at"], step["ended_at"], seconds):
+            yield f"{key} was to wait {seconds} s from {step['started_at']} on and went on at {step['ended_at']}"
 
 
 def _waited(step: Row) -> int | None:
@@ -343,8 +338,8 @@ def escalated(found: Evidence, story: Story) -> Iterator[str]:
         if len(told) - 1 > len(later):
             yield f"the question {row['id']} was put {len(told)} times"
         for seconds, at in zip(later, told[1:], strict=False):
-            if not found.on_time(at, row["asked_at"] + seconds):
-                yield f"the question {row['id']} was to go to more people at {row['asked_at'] + seconds}, and did at {at}"
+            if not found.lasted(row["asked_at"], at, seconds):
+                yield f"the question {row['id']} of {row['asked_at']} went to more people at {at}, not after {seconds} s"
 
 
 def schedules_kept(found: Evidence, story: Story) -> Iterator[str]:
@@ -355,7 +350,7 @@ def schedules_kept(found: Evidence, story: Story) -> Iterator[str]:
             by_schedule.setdefault(row["id"].rpartition(":")[0], set()).add(row["at"])
     for run in found.runs.values():
         event = next(row for row in found["events"] if row["id"] == run["event_id"])
-        if event["type"] == "schedule" and not found.on_time(run["started_at"], event["at"]):
+        if event["type"] == "schedule" and not found.by_the_wall(run["started_at"], event["at"]):
             yield f"what was scheduled for {event['at']} ran at {run['started_at']}"
     if not found.scenario.until:
         return

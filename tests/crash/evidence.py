@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Table, create_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy import Connection, Table
 
 from siteward.core.store.schema import (
     alerts,
@@ -25,6 +24,7 @@ from siteward.core.store.schema import (
     workflows,
 )
 from siteward.sdk.simulated_clock import START
+from tests.crash.databases import reader
 from tests.crash.scenarios import Scenario
 from tests.crash.world import lines
 
@@ -53,7 +53,7 @@ class Evidence:
     @classmethod
     def read(cls, place: Path, scenario: Scenario) -> Evidence:
         """Everything that a place holds."""
-        engine = create_engine((place / "url").read_text(), poolclass=NullPool)
+        engine = reader((place / "url").read_text())
         damage = None
         with engine.connect() as connection:
             if engine.dialect.name == "sqlite":
@@ -95,16 +95,35 @@ class Evidence:
         return frozenset(one["key"] for life in self.lives for one in life["left"] if one["repeat"] == "once")
 
     def told(self, topic: str) -> list[Mapping[str, Any]]:
-        """The live updates of a topic, with their times."""
-        return [{**json.loads(row["payload"]), "at": row["at"]} for row in self["outbox"] if row["topic"] == topic]
+        """The live updates of a topic in their order, with their times."""
+        own = sorted((row for row in self["outbox"] if row["topic"] == topic), key=lambda row: int(row["id"]))
+        return [{**json.loads(row["payload"]), "at": row["at"]} for row in own]
 
-    def on_time(self, moment: float, due: float) -> bool:
-        """Whether something happened when it was due; or, where nobody lived then to end it, as soon as somebody did."""
-        if abs(moment - due) < NEAR:
-            return True
+    def lasted(self, since: float, until: float, seconds: float) -> bool:
+        """Whether so many true seconds passed between two moments of rows; or, where nobody lived to end them then, as many as it took until somebody did."""
+        for began in self._true(since):
+            for moment in self._true(until):
+                if abs(moment - began - seconds) < NEAR:
+                    return True
+                if moment > began + seconds and self.at_a_start(moment):
+                    return True
+        return False
+
+    def _true(self, moment: float) -> Iterator[float]:
+        """The true seconds of the story at which the wall clock showed a moment: one for each life in which it did."""
         shown = moment - START.timestamp()
-        reached = (max(life["wall"], life["was"]) for life in self.lives if abs(life["wall"] - shown) < NEAR)
-        return any(START.timestamp() + wall > due - NEAR for wall in reached)
+        ends = [life["was"] for life in self.lives[1:]] + [float("inf")]
+        for life, end in zip(self.lives, ends, strict=True):
+            if life["wall"] - NEAR <= shown <= end + NEAR:
+                yield shown - life["wall"] + life["true"]
+
+    def at_a_start(self, true: float) -> bool:
+        """Whether a life began at this true second of the story."""
+        return any(abs(true - life["true"]) < NEAR for life in self.lives)
+
+    def by_the_wall(self, moment: float, due: float) -> bool:
+        """Whether something happened when the wall clock said so; or, where nobody lived then, as soon as somebody did."""
+        return abs(moment - due) < NEAR or (moment > due and any(abs(moment - begin) < NEAR for begin in self.begins))
 
     def nobody_lived_at(self, second: float) -> bool:
         """Whether the wall clock showed this second between two lives, or as one ended."""

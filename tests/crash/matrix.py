@@ -1,9 +1,13 @@
 """The driver: kills real processes with SIGKILL, lets another one finish each story, and checks from outside. Prints JSON.
 
     python -m tests.crash.matrix sample      # a seeded sample with about 200 kills
-    python -m tests.crash.matrix full        # everything: more than 2,000 kills, about ten minutes of two cores
+    python -m tests.crash.matrix full        # everything: more than 3,000 kills, about half an hour of two cores
+    python -m tests.crash.matrix full 2/8    # the second eighth of that
+    python -m tests.crash.matrix few         # the same of one scenario
     python -m tests.crash.matrix faults      # breaks the engine on purpose, once for each promise
     python -m tests.crash.matrix case 'waits' 'run.woken:1 commit.before:3' late
+
+Each takes `postgres` as its last word: then the databases are those of a server that outlives the killed processes.
 
 It imports everything once and forks each life, so that a life costs what it does and not what Python's start does; a forked life shares nothing with
 the one before but the files. It has no loop and no thread of its own, since it forks.
@@ -34,7 +38,7 @@ from tests.crash import world
 from tests.crash.checks import End, Story, ends, violations
 from tests.crash.clock import DOWNS, read_times, write_times
 from tests.crash.coverage import covers
-from tests.crash.databases import Databases, SqliteFiles
+from tests.crash.databases import Databases, databases
 from tests.crash.deaths import RESTLESS, Hiccup, Kill, KillAt, lose_the_answer
 from tests.crash.evidence import Evidence
 from tests.crash.faults import FAULTS, Fault
@@ -329,9 +333,8 @@ def of_a_fault(fault: Fault, made: Prepared) -> list[Case]:
     return [Case(name, (kill,), fault.down) for kill in kills[:MOST_TRIES]] or [Case(name)]
 
 
-def break_and_tell(folder: Path, databases: Databases) -> dict[str, object]:
+def break_and_tell(matrix: Matrix) -> dict[str, object]:
     """Tell stories of each broken build until one shows what is broken: by how many it was shown, and what was found in that one."""
-    matrix = Matrix(folder, databases)
     matrix.prepare(sorted({fault.scenario for fault in FAULTS.values()}))
     told: dict[str, object] = {}
     for name, fault in FAULTS.items():
@@ -400,30 +403,39 @@ def _tell_some(matrix: Matrix, cases: Iterable[Case], file: Path) -> None:
 
 def main(which: str, *more: str) -> None:
     """Run a part of the matrix and print what it found."""
+    kind = "postgres" if "postgres" in more else "sqlite"
     warm()
     # A kill loses nothing that the kernel has: in memory the files survive it as they do on a disk, and each fsync costs less.
-    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
-        matrix = Matrix(Path(folder), SqliteFiles())
-        chosen = random.Random(SEED)
-        match which:
-            case "case":
-                name, deaths, down = more
-                matrix.prepare([name])
-                kills = tuple(_read_death(one) for one in deaths.split())
-                told = tell(matrix, [Case(name, kills, down)], 1)
-            case "faults":
-                print(json.dumps(break_and_tell(Path(folder), SqliteFiles()), indent=1))  # noqa: T201
-                return
-            case "full":
-                matrix.prepare(SCENARIOS)
-                told = tell(matrix, everything(matrix, chosen), 2)
-            case _:
-                matrix.prepare(SCENARIOS)
-                told = tell(matrix, sample(matrix, chosen), 2)
-        told["boundaries"] = {name: Counter(kill[0] for kill in made.kills) for name, made in matrix.prepared.items()}
-        told["covers"] = sorted(set[str]().union(*(made.covers for made in matrix.prepared.values())))
-        told["cpu_seconds"] = round(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]), 1)
+    memory = MEMORY if MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(dir=memory) as folder, databases(kind) as made:
+        told = _told(which, more, Matrix(Path(folder), made))
         print(json.dumps(told, indent=1))  # noqa: T201
+
+
+def _told(which: str, more: Sequence[str], matrix: Matrix) -> dict[str, object]:
+    chosen = random.Random(SEED)
+    match which:
+        case "faults":
+            return break_and_tell(matrix)
+        case "case":
+            name, deaths, down, *_ = more
+            matrix.prepare([name])
+            cases = [Case(name, tuple(_read_death(one) for one in deaths.split()), down)]
+        case "few":
+            matrix.prepare(["everything"])
+            cases = sample(matrix, chosen)
+        case "full":
+            matrix.prepare(SCENARIOS)
+            part, _, parts = next((word for word in more if "/" in word), "1/1").partition("/")
+            cases = everything(matrix, chosen)[int(part) - 1 :: int(parts)]
+        case _:
+            matrix.prepare(SCENARIOS)
+            cases = sample(matrix, chosen)
+    told = tell(matrix, cases, 2)
+    told["boundaries"] = {name: Counter(kill[0] for kill in made.kills) for name, made in matrix.prepared.items()}
+    told["covers"] = sorted(set[str]().union(*(made.covers for made in matrix.prepared.values())))
+    told["cpu_seconds"] = round(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]), 1)
+    return told
 
 
 def _read_death(text: str) -> Kill | float:

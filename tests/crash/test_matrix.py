@@ -62,3 +62,9 @@ def test_each_scenario_is_killed_at_each_of_its_boundaries(told: dict[str, Any])
 
 def test_the_scenarios_leave_no_kind_of_step_or_wait_out(told: dict[str, Any]) -> None:
     assert set(told["covers"]) >= EVERY_KIND
+
+
+def test_on_postgresql_the_same_holds() -> None:
+    told = matrix("few", "postgres")
+    assert told["violations"] == {}
+    assert told["killed"] >= 25

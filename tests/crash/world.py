@@ -16,8 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import create_engine, select
-from sqlalchemy.pool import NullPool
+from sqlalchemy import select
 
 from siteward.core.contract.manifest_data import shipped_registry
 from siteward.core.contract.registry import (
@@ -40,6 +39,7 @@ from siteward.core.store.errors import CommitFailed
 from siteward.core.store.schema import workflow_run_steps
 from siteward.sdk.simulated_clock import START
 from tests.crash.clock import StoryClock, wall
+from tests.crash.databases import reader
 from tests.crash.deaths import KillAt
 from tests.crash.scenarios import Answer, Coming, Scenario
 from tests.engine.house import House, Looks, Outside, Site, scripted_skills
@@ -109,7 +109,7 @@ class World(House):
         self._told = lines(place / "lives.log")
         # No two lives draw the same numbers.
         self._seeds = itertools.count(1 + len(self._told))
-        self._reads = create_engine(str(self.url), poolclass=NullPool)
+        self._reads = reader(str(self.url))
 
     # -- a life --------------------------------------------------------------------------------------------------------
     async def begin(self) -> None:
@@ -164,7 +164,7 @@ class World(House):
         moments = [coming.after - times.true for coming in self._comings() if not self._is_acknowledged(coming.id)]
         if due[0]["due"] is not None:
             moments.append(due[0]["due"] - self.clock.now().timestamp())
-        moments += [at - self.clock.now().timestamp() for _, _, at in planned]
+        moments += [at - times.true for _, _, at in planned]
         return max(0.0, min(moments)) if moments else None
 
     # -- sources -------------------------------------------------------------------------------------------------------
@@ -202,21 +202,29 @@ class World(House):
 
     # -- people --------------------------------------------------------------------------------------------------------
     async def _planned(self) -> list[Planned]:
-        """The open questions that somebody will answer, and when."""
+        """The open questions that somebody will answer, and at which true second of the story."""
         found = await self.store.fetch(
-            "SELECT id, camera, rehearsal, asked_at FROM workflow_approvals WHERE state = 'open' ORDER BY asked_at"
+            "SELECT id, camera, rehearsal FROM workflow_approvals WHERE state = 'open' ORDER BY asked_at"
         )
         asked = [(row, self.scenario.answers[row["camera"]]) for row in found if row["camera"] in self.scenario.answers]
         return [
-            (row, answer, row["asked_at"] + answer.after)
+            (row, answer, self._seen(row["id"]) + answer.after)
             for row, answer in asked
             if not (row["rehearsal"] and self._is_acknowledged(row["id"]))
         ]
 
+    def _seen(self, approval_id: str) -> float:
+        """When people saw a question, which they do as soon as it is there; in true seconds of the story."""
+        for line in lines(self.folder / "seen.log"):
+            if line["approval"] == approval_id:
+                return float(line["true"])
+        self._write("seen.log", {"approval": approval_id, "true": self.clock.times.true})
+        return self.clock.times.true
+
     async def _people(self, planned: Sequence[Planned]) -> bool:
         answered = False
         for row, answer, at in planned:
-            if at > self.clock.now().timestamp():
+            if at > self.clock.times.true:
                 continue
             answered = True
             said = {"approval": row["id"], "reply": answer.reply, "true": self.clock.times.true}
