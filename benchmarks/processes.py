@@ -38,11 +38,19 @@ class Worker:
         self.settings: Any = self._answer()["ready"]
 
     def ask(self, what: dict[str, Any]) -> dict[str, Any]:
-        """Ask for one sample. Raises `PeerBroken`."""
+        """Ask for one sample, and wait for it. Raises `PeerBroken`."""
+        self.say(what)
+        return self.answer()
+
+    def say(self, what: dict[str, Any]) -> None:
+        """Ask for one sample."""
         assert self.process.stdin is not None
         with suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(what) + "\n")
             self.process.stdin.flush()
+
+    def answer(self) -> dict[str, Any]:
+        """What came of it. Raises `PeerBroken`."""
         told = self._answer()
         if "error" in told:
             raise PeerBroken(f"{self.name}: {told['error']}")
