@@ -40,21 +40,21 @@ then:
 
 @dataclass
 class LargeSite(Site):
-    """Each camera fills the role of its name."""
+    """Each camera fills a role: `cam-7` that of `place_7`."""
 
     def cameras_of(self, role: str) -> frozenset[str]:
-        return frozenset({role})
+        return frozenset({role.replace("place_", "cam-")})
 
     def roles_of(self, camera: str | None) -> frozenset[str]:
-        return frozenset() if camera is None else frozenset({camera})
+        return frozenset() if camera is None else frozenset({camera.replace("cam-", "place_")})
 
     def view(self, saver: str | None) -> SiteView:
-        cameras = frozenset(f"cam_{number}" for number in range(CAMERAS))
+        cameras = frozenset(f"place_{number}" for number in range(CAMERAS))
         return SiteView({"camera": cameras, "zone": frozenset({"apron", "lawn"})}, cameras)
 
 
 def _file(number: int, kind: str, camera: int, zone: str) -> str:
-    settings = f"cameras: [cam_{camera}]" + (f", zone: {zone}" if kind in ZONED else "")
+    settings = f"cameras: [place_{camera}]" + (f", zone: {zone}" if kind in ZONED else "")
     return _FILE.format(name=f"Number {number}", kind=kind, settings=settings)
 
 
@@ -86,7 +86,7 @@ def sent(kinds: tuple[str, ...] = SENT) -> Iterator[Event]:
             "detector",
             Provenance.SENSOR,
             clock.now(),
-            f"cam_{camera}",
+            f"cam-{camera}",
             payload=payload,
         )
 
