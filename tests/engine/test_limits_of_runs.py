@@ -156,6 +156,19 @@ async def test_events_at_the_same_moment_say_the_cap_of_the_hour_once(house: Hou
     assert await house.engine_alerts() == ["Logs has used its 1 runs of this hour"]
 
 
+async def test_a_cap_that_holds_after_an_edit_needs_attention_again(house: House) -> None:
+    workflow_id = await house.save(LOGS % ("0s", ", per_hour: 1"))
+    for _ in range(2):
+        await house.happens(house.vehicle())
+    await house.engine.save_workflow(LOGS % ("1s", ", per_hour: 1"), "user:admin", workflow_id)
+    attention = select(workflows.c.attention).where(workflows.c.id == workflow_id)
+    assert (await house.rows(attention))[0]["attention"] is None
+    await house.passes(5)
+    await house.happens(house.vehicle())
+    assert "per_hour" in (await house.rows(attention))[0]["attention"]
+    assert len(await house.engine_alerts()) == 1
+
+
 async def test_cars_that_end_each_others_runs_are_counted_by_the_cap_too(house: House) -> None:
     await house.save((LOGS % ("0s", ", per_hour: 2")) + "  - wait: 10m\n")
     runs = [await house.happens(house.vehicle(track=str(number))) for number in range(4)]

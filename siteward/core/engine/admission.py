@@ -316,7 +316,7 @@ class Admission:
         plan, parts = met.run.plan, self._parts
         hour = bounds.hour_of(rows.moment(met.now))
         if said:
-            return (rows.count(plan.workflow_id, CAPPED, hour),)
+            return (rows.count(plan.workflow_id, CAPPED, hour), _still_capped(plan.workflow_id))
         title = f"{plan.name} has used its {met.run.limits.per_hour} runs of this hour"
         alert = engine_alert(
             parts, title, "Raise per_hour, or narrow what starts it.", workflow_id=plan.workflow_id, event=met.run.event
@@ -326,6 +326,14 @@ class Admission:
 
 
 PER_HOUR_ATTENTION: Final[dict[str, JSON]] = {"why": "per_hour", "sentence": bounds.SENTENCES[Refusal.PER_HOUR]}
+
+
+def _still_capped(workflow_id: str) -> Op:
+    """An edit ends the attention, and not the hour."""
+    return Op(
+        "UPDATE workflows SET attention = :capped WHERE id = :id AND attention IS NULL",
+        {"id": workflow_id, "capped": rows.dump(PER_HOUR_ATTENTION)},
+    )
 
 
 def _clear_capped(workflow_id: str) -> Op:
