@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -12,6 +13,7 @@ from siteward.core.errors import SitewardError
 
 NAME = ".siteward.lock"
 GLANCE_SECONDS = 0.05
+LONGEST = 512
 
 
 class SiteInUse(SitewardError):
@@ -26,9 +28,16 @@ class FolderUnwritable(SitewardError):
     code = "site.unwritable"
 
 
-def holder(folder: Path) -> str | None:
-    """The process that runs the site in `folder` (its number as text, `unknown` where it did not say), None where nobody does. Nothing is
-    written, and whoever may not read the lock's file sees nobody."""
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who runs a site: the process's number as text, and the address of its pages (empty until it serves them)."""
+
+    process: str
+    address: str = ""
+
+
+def holder(folder: Path) -> Holder | None:
+    """Who runs the site in `folder`, None where nobody does. Nothing is written, and whoever may not read the lock's file sees nobody."""
     try:
         file = os.open(folder / NAME, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -42,8 +51,9 @@ def holder(folder: Path) -> str | None:
     return None
 
 
-def _told(file: int) -> str:
-    return os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"
+def _told(file: int) -> Holder:
+    process, _, address = os.pread(file, LONGEST, 0).decode(errors="replace").strip().partition("\n")
+    return Holder(process or "unknown", address)
 
 
 class SiteLock:
@@ -63,7 +73,7 @@ class SiteLock:
                 where=str(self._path),
             ) from error
         if not self._taken():
-            process = _told(self._file)
+            process = _told(self._file).process
             os.close(self._file)
             self._file = -1
             raise SiteInUse(
@@ -85,6 +95,10 @@ class SiteLock:
             else:
                 return True
         return False
+
+    def tell(self, address: str) -> None:
+        """Say where the pages of this host are, for the commands beside it."""
+        os.pwrite(self._file, f"{os.getpid()}\n{address}\n".encode(), 0)
 
     def __exit__(self, *_: object) -> None:
         if self._file >= 0:

@@ -70,6 +70,12 @@ def test_the_host_works_without_what_is_wrong(life: Life) -> None:
     assert on(life.place / "site", "try", "none").sentence.endswith("The site's workflows: Gate concierge (demo).")
 
 
+def test_status_finds_the_host_at_the_address_that_it_really_has(life: Life) -> None:
+    told = on(life.place / "site", "status", "--json").json
+    assert (told["process"], told["address"]) == (str(life.pid), life.address())
+    assert "host.silent" not in on(life.place / "site", "doctor", "--json").out
+
+
 def test_the_files_that_are_wrong_stay_as_they_are(life: Life) -> None:
     workflows = life.place / "site" / "workflows"
     assert (workflows / "broken.yaml").read_text() == BROKEN

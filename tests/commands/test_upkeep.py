@@ -8,7 +8,8 @@ import shutil
 import socket
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,8 @@ def test_what_is_late_is_wrong_only_where_a_host_runs(site: Path) -> None:
         f"UPDATE events SET matched = NULL, accepted_at = {long_ago} WHERE id IN (SELECT id FROM events LIMIT 2)",
     )
     assert found(site, "doctor")["engine.behind"]["what"] == "1 waits are due and 2 events are not matched yet."
-    with SiteLock(site):
+    with SiteLock(site) as lock, unanswered() as address:
+        lock.tell(address)
         told = found(site, "doctor")
     assert told.keys() >= {"engine.waits_late", "engine.events_late", "host.silent"}
     assert f"(process {os.getpid()})" in told["host.silent"]["what"]
@@ -223,15 +225,20 @@ def test_status_says_how_the_site_is(site: Path) -> None:
     assert lines[4] == "  Questions that wait for somebody: 0."
 
 
-def test_status_of_a_running_host_names_its_process_and_address(site: Path) -> None:
-    with socket.socket() as taken:  # an address that accepts and never answers
+@contextmanager
+def unanswered() -> Iterator[str]:
+    """An address that nobody listens at."""
+    with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        file = site / "configuration.yaml"
-        file.write_text(file.read_text().replace("port: 8787", f"port: {taken.getsockname()[1]}"))
-        with SiteLock(site):
-            told = on(site, "status", "--json").json
-    assert (told["process"], told["address"]) == (str(os.getpid()), None)
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+def test_status_names_the_process_and_no_address_that_does_not_answer(site: Path) -> None:
+    with SiteLock(site) as lock, unanswered() as address:
+        told = on(site, "status", "--json").json
+        assert (told["process"], told["address"]) == (str(os.getpid()), None)
+        lock.tell(address)
+        assert on(site, "status", "--json").json["address"] is None
 
 
 def test_status_of_a_new_site(tmp_path: Path) -> None:

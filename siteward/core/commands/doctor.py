@@ -19,7 +19,7 @@ from siteward.core.commands.output import errors_end_the_command, existing_site,
 from siteward.core.commands.upkeep import end_with, print_findings
 from siteward.core.doctor import Life, look_at_folder, look_at_life, look_at_parts, look_at_rows, read_status
 from siteward.core.errors import SitewardError
-from siteward.core.site.configuration import SiteConfiguration, read_configuration
+from siteward.core.site.configuration import read_configuration
 from siteward.core.site_folder import CONFIGURATION, DATABASE
 from siteward.core.site_lock import holder
 from siteward.core.store.check import Finding, Grade, check_file, check_rows
@@ -57,7 +57,7 @@ async def _examine(folder: Path) -> list[Finding]:
         told = "Correct the file at the places named; a running host keeps what it started with."
         found.append(Finding(error.code, Grade.WRONG, f"{error.where or CONFIGURATION}: {error.sentence}", told))
         configuration = None
-    life = await _life(folder, configuration)
+    life = await _life(folder)
     found += look_at_life(life)
     found += await _database(folder, now, life)
     if configuration is not None and not any(finding.code.startswith(("store.", "database.")) for finding in found):
@@ -95,15 +95,11 @@ async def _parts(folder: Path, *, running: bool) -> list[Finding]:
         return [Finding(error.code, Grade.WRONG, error.sentence, "Correct that; nothing else could be looked at.")]
 
 
-async def _life(folder: Path, configuration: SiteConfiguration | None) -> Life:
-    process = holder(folder)
-    address = "" if configuration is None or configuration.port == 0 else _address(configuration)
-    return Life(process, address, await _answers(address) if process is not None and address else False)
-
-
-def _address(configuration: SiteConfiguration) -> str:
-    host = "127.0.0.1" if configuration.host in ("0.0.0.0", "::") else configuration.host
-    return f"http://{f'[{host}]' if ':' in host else host}:{configuration.port}"
+async def _life(folder: Path) -> Life:
+    held = holder(folder)
+    if held is None:
+        return Life(None, "", False)
+    return Life(held.process, held.address, await _answers(held.address) if held.address else False)
 
 
 async def _answers(address: str) -> bool:
@@ -132,7 +128,7 @@ def status_command(context: click.Context, as_json: bool) -> None:
 
 async def _status(folder: Path) -> dict[str, Any]:
     configuration = await asyncio.to_thread(read_configuration, folder / CONFIGURATION)
-    life = await _life(folder, configuration)
+    life = await _life(folder)
     files = (folder / name for name in (DATABASE, f"{DATABASE}-wal"))
     told: dict[str, Any] = {
         "site": configuration.name,

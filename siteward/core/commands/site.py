@@ -91,13 +91,13 @@ def run_command(context: click.Context, demo: bool, port: int | None, log_format
         except OSError as error:
             unwritable(folder, error)
     folder = existing_site(context)
-    with errors_end_the_command(), SiteLock(folder):
+    with errors_end_the_command(), SiteLock(folder) as lock:
         configuration = read_configuration(folder / CONFIGURATION)
         write_logs(LogFormat(log_format), secrets=secrets_of(folder))
-        asyncio.run(_run(folder, configuration, port))
+        asyncio.run(_run(folder, configuration, port, lock))
 
 
-async def _run(folder: Path, configuration: SiteConfiguration, port: int | None) -> None:
+async def _run(folder: Path, configuration: SiteConfiguration, port: int | None, lock: SiteLock) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -106,6 +106,7 @@ async def _run(folder: Path, configuration: SiteConfiguration, port: int | None)
         await host.start()
         chosen = configuration.port if port is None else port
         async with serving(host, configuration.host, chosen) as address:
+            lock.tell(address)
             await _greet(host, address)
             await stopped.wait()
             out.print("Stopping ...")
