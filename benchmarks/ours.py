@@ -17,6 +17,7 @@ from pathlib import Path
 from sqlalchemy import func, select
 
 from siteward.core.clock import SystemClock
+from siteward.core.collecting import settle_collector
 from siteward.core.engine.engine import Engine
 from siteward.core.events.event import Event
 from siteward.core.store.schema import workflow_runs
@@ -45,6 +46,7 @@ async def unit_house(folder: Path, url: str | None = None) -> AsyncIterator[Hous
     await house.open()
     try:
         await house.save(WORKFLOW)
+        settle_collector()
         yield house
     finally:
         await house.close()

@@ -12,6 +12,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from siteward.core.collecting import settle_collector
 from siteward.core.commands.beside import host_beside, store_beside
 from siteward.core.commands.output import (
     Exit,
@@ -108,6 +109,7 @@ async def _run(folder: Path, configuration: SiteConfiguration, port: int | None,
         async with serving(host, configuration.host, chosen) as address:
             lock.tell(address)
             await _greet(host, address)
+            settle_collector()
             await stopped.wait()
             out.print("Stopping ...")
 
