@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTMessage, topic_matches_sub
@@ -150,6 +151,7 @@ class MqttLink:
         self._forget = False
         self._ticking: asyncio.Task[None] | None = None
         self._client = self._made()
+        self._origin_of = lru_cache(maxsize=1024)(self._origin)
 
     # -- the protocol of a link ----------------------------------------------------------------------------------------
     async def lost(self) -> str:
@@ -315,7 +317,10 @@ class MqttLink:
         self._newest = self._loop.time()
         if not self._takes or not self._intake.is_open:
             return
-        origin = self._origin(message)
+        try:
+            origin = self._origin_of(message.topic)
+        except UnicodeDecodeError:  # the library finds out late that a topic is no text
+            origin = self._origin("")
         if message.qos == 0:
             if self._intake.room:
                 self._intake.take(Message(bytes(message.payload), origin))
@@ -331,12 +336,10 @@ class MqttLink:
 
         self._intake.take(Message(bytes(message.payload), origin, acknowledge))
 
-    def _origin(self, message: MQTTMessage) -> Origin:
-        """What the configuration says of a topic. A message that several filters fit is trusted as the least trusted of them."""
-        try:
-            fitting = [origin for topic, origin in self._settings.topics if topic_matches_sub(topic, message.topic)]
-        except UnicodeDecodeError:
-            fitting = []
+    def _origin(self, topic: str) -> Origin:
+        """What the configuration says of a topic. A message that several filters fit is trusted as the least trusted of them; one that fits
+        none, as the least trusted of all."""
+        fitting = [origin for one, origin in self._settings.topics if topic_matches_sub(one, topic)]
         origin, *others = fitting or [origin for _, origin in self._settings.topics]
         for other in others:
             origin = origin.narrowed(other)
