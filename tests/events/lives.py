@@ -1,7 +1,7 @@
 """Replicas of one site, each a real process with an engine and a transport, some of which are killed with SIGKILL while messages come.
 
 Run as a program of its own (`python -m tests.events.lives PLAN`, the plan as JSON): it imports everything once and forks each life. The replicas
-share the site's database file and none of them takes up what another one left: what a kill leaves is looked at afterwards.
+share a PostgreSQL database and none of them takes up what another one left: what a kill leaves is looked at afterwards.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import psycopg
 
 from siteward.core.contract.registry import Provenance
 from siteward.core.engine.engine import Engine
@@ -52,6 +53,7 @@ class Plan:
 
     kind: str
     url: str
+    database: str
     folder: str
     replicas: tuple[str, ...]
     events: int
@@ -99,7 +101,7 @@ async def live(plan: Plan, replica: str) -> None:
     """Take events until somebody asks for the end."""
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
-    house = Replica(Path(plan.folder))
+    house = Replica(Path(plan.folder), url=plan.database)
     await house.open()
     taken = itertools.count()
 
@@ -143,10 +145,10 @@ def fork(plan: Plan, replica: str) -> int:
 
 
 def accepted(plan: Plan) -> int:
-    with sqlite3.connect(f"file:{plan.folder}/site.db?mode=ro", uri=True, timeout=30) as database:
-        (number,) = database.execute("SELECT count(*) FROM events").fetchone()
-    database.close()
-    return int(number)
+    with psycopg.connect(plan.database) as database:
+        found = database.execute("SELECT count(*) FROM events").fetchone()
+    assert found is not None
+    return int(found[0])
 
 
 def stalled(plan: Plan) -> int:

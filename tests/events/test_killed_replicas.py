@@ -25,16 +25,16 @@ MESSAGES = [
 """One in five starts a run."""
 
 
-async def prepared(folder: Path) -> None:
-    house = House(folder)
+async def prepared(folder: Path, database: str) -> None:
+    house = House(folder, url=database)
     await house.open()
     await house.save(WORKFLOW)
     await house.close()
 
 
-async def what_came_of_it(folder: Path) -> tuple[int, int, int, set[str]]:
+async def what_came_of_it(folder: Path, database: str) -> tuple[int, int, int, set[str]]:
     """The next start takes up what the kills left: how many events, runs, log lines, and the states of the runs."""
-    house = House(folder)
+    house = House(folder, url=database)
     await house.open()
     await house.engine.drain()
     runs = await house.store.read(select(workflow_runs))
@@ -46,41 +46,47 @@ async def what_came_of_it(folder: Path) -> tuple[int, int, int, set[str]]:
     return len(taken), len(runs), len(told), {row["state"] for row in runs}
 
 
-async def test_mqtt_replicas_that_are_killed_lose_nothing_and_do_nothing_twice(tmp_path: Path) -> None:
+async def test_mqtt_replicas_that_are_killed_lose_nothing_and_do_nothing_twice(
+    tmp_path: Path, postgres_url: str
+) -> None:
     broker = Mosquitto(tmp_path / "broker")
-    await prepared(tmp_path)
+    await prepared(tmp_path, postgres_url)
     with broker.running():
-        plan = Plan("mqtt", broker.url, str(tmp_path), ("a", "b"), EVENTS, kills=6, seed=1)
+        plan = Plan("mqtt", broker.url, postgres_url, str(tmp_path), ("a", "b"), EVENTS, kills=6, seed=1)
         happens = asyncio.create_task(lived(plan))
         await until(lambda: len(list(tmp_path.glob("joined-*"))) == 2)
         await asyncio.to_thread(publish_mqtt, broker.port, *MESSAGES, pause=0.004)
         told = await happens
     assert told == {"killed": 6, "accepted": EVENTS, "stalled": 0}
-    assert await what_came_of_it(tmp_path) == (EVENTS, RUNS, RUNS, {"done"})
+    assert await what_came_of_it(tmp_path, postgres_url) == (EVENTS, RUNS, RUNS, {"done"})
 
 
-async def test_jetstream_replicas_that_are_killed_lose_nothing_and_do_nothing_twice(tmp_path: Path) -> None:
+async def test_jetstream_replicas_that_are_killed_lose_nothing_and_do_nothing_twice(
+    tmp_path: Path, postgres_url: str
+) -> None:
     server = NatsServer(tmp_path / "server")
-    await prepared(tmp_path)
+    await prepared(tmp_path, postgres_url)
     with server.running():
         await make_stream(server.port, "EVENTS", "site.*.events")
-        plan = Plan("jetstream", server.url, str(tmp_path), ("a", "b"), EVENTS, kills=6, seed=1)
+        plan = Plan("jetstream", server.url, postgres_url, str(tmp_path), ("a", "b"), EVENTS, kills=6, seed=1)
         happens = asyncio.create_task(lived(plan))
         await until(lambda: len(list(tmp_path.glob("joined-*"))) == 2)
         await publish_stream(server.port, *MESSAGES, pause=0.003)
         told = await happens
     assert told == {"killed": 6, "accepted": EVENTS, "stalled": 0}
-    assert await what_came_of_it(tmp_path) == (EVENTS, RUNS, RUNS, {"done"})
+    assert await what_came_of_it(tmp_path, postgres_url) == (EVENTS, RUNS, RUNS, {"done"})
 
 
 @pytest.mark.parametrize(("session_seconds", "back"), [(3600, 5), (0, 0)])
 async def test_a_killed_consumer_gets_its_messages_back_only_with_a_session(
-    tmp_path: Path, session_seconds: int, back: int
+    tmp_path: Path, postgres_url: str, session_seconds: int, back: int
 ) -> None:
     broker = Mosquitto(tmp_path / "broker")
-    await prepared(tmp_path)
+    await prepared(tmp_path, postgres_url)
     with broker.running():
-        plan = Plan("mqtt", broker.url, str(tmp_path), ("a",), 10, session_seconds=session_seconds, stalling=5)
+        plan = Plan(
+            "mqtt", broker.url, postgres_url, str(tmp_path), ("a",), 10, session_seconds=session_seconds, stalling=5
+        )
         happens = asyncio.create_task(lived(plan))
         await until(lambda: bool(list(tmp_path.glob("joined-*"))))
         await asyncio.to_thread(publish_mqtt, broker.port, *map(body, range(10)))
