@@ -7,7 +7,7 @@ import pytest
 from siteward.core.contract.manifest_data import ManifestConflict, registry_from_manifests, shipped_manifests
 from siteward.core.contract.registry import FieldType, Moves, Provenance, Repeat, ToolMode
 from siteward.core.plugins.discovery import Source, find_shipped
-from siteward.core.plugins.manifest import ManifestInvalid, read_manifest
+from siteward.core.plugins.manifest import ManifestInvalid, Replicas, read_manifest
 
 HEAD = "domain: greeter\nname: Greeter\nversion: 1.0.0\n"
 ACTION = (
@@ -27,10 +27,12 @@ def test_a_whole_manifest_is_read() -> None:
         HEAD
         + "siteward: '>=0.1,<1'\ndescription: Says hello.\ndocumentation: https://greeter.example/docs\ncodeowners: ['@ada']\n"
         + "iot_class: local_push\nrequirements: ['aiohttp>=3', 'siteward[vision]']\ndependencies: [camera]\nafter_dependencies: [demo]\n"
-        + "config_flow: true\nsingle_instance: true\nscopes: [people]\negress: [greeter.example]\nicon: hand\n"
+        + "config_flow: true\nsingle_instance: true\nreplicas: each\nscopes: [people]\negress: [greeter.example]\nicon: hand\n"
         + ACTION
     )
     assert (manifest.domain, manifest.version, manifest.config_flow) == ("greeter", "1.0.0", True)
+    assert manifest.replicas is Replicas.EACH
+    assert read_manifest(HEAD).replicas is Replicas.ONE
     assert manifest.requirements == ("aiohttp>=3", "siteward[vision]")
     assert manifest.dependencies == ("camera",)
     assert [entry["name"] for entry in manifest.provided("actions")] == ["greeter.greet"]
@@ -51,6 +53,7 @@ def test_a_whole_manifest_is_read() -> None:
         (HEAD + "iot_class: magic\n", 4, "one of local_push"),
         (HEAD + "documentation: greeter.example\n", 4, "https"),
         (HEAD + "config_flow: maybe\n", 4, "bool"),
+        (HEAD + "replicas: all\n", 4, "one of one, each"),
         (HEAD + "provides:\n  action: []\n", 5, "`action` is not known here. Did you mean `actions`?"),
         (HEAD + "provides:\n  actions: greet\n", 5, "a list of entries"),
         (HEAD + ACTION.replace("repeat: once", "repeat: often"), 7, "one of rerun, with_step, keyed_retry, once"),

@@ -223,3 +223,29 @@ def test_the_backstop_lets_pinned_addresses_pass_only_while_they_are_pinned() ->
     assert guard.allows("10.0.0.5", 5432)
     assert guard.allows("127.0.0.1", 1) and guard.allows("::1", 1) and guard.allows("::ffff:127.0.0.1", 1)
     assert not guard.allows("desk.example", 443)
+
+
+async def test_a_broker_is_reached_at_the_address_that_was_looked_at_and_only_meanwhile() -> None:
+    guard, told = ConnectGuard(), list[Sent]()
+    broker = Destination("broker", "mqtt://desk.example", "mqtt")
+    gate = Egress(lambda: (broker,), guard, resolve=answers("192.168.1.9"), told=told.append)
+    async with gate.reached("mqtt://desk.example:1883", purpose="mqtt") as addresses:
+        assert addresses == ("192.168.1.9",)
+        assert guard.allows("192.168.1.9", 1883)
+        assert not guard.allows("192.168.1.9", 8883)
+    assert not guard.allows("192.168.1.9", 1883)
+    assert [(one.host, one.destination, one.allowed) for one in told] == [("desk.example", "broker", True)]
+    for url, purpose in (
+        ("mqtt://desk.example:8883", "mqtt"),
+        ("mqtts://desk.example:1883", "mqtt"),
+        ("mqtt://desk.example", "webhook"),
+    ):
+        with pytest.raises(EgressRefused):
+            async with gate.reached(url, purpose=purpose):
+                pytest.fail("it may not be reached")
+
+
+async def test_a_brokers_address_is_none_for_a_request() -> None:
+    broker = Destination("broker", "mqtt://desk.example", "webhook")
+    with pytest.raises(EgressRefused, match="Only http and https"):
+        await Egress(lambda: (broker,), ConnectGuard()).request("POST", "mqtt://desk.example", purpose="webhook")
