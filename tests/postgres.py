@@ -5,6 +5,8 @@ In a test, ask for the fixture and open it as any store:
     async def test_something(postgres_url: str) -> None:
         store = await Store.open(postgres_url)
 
+A suite that knows of SQLite files only runs on PostgreSQL as it is, with `on_postgres` (see tests/site/conftest.py).
+
 `postgres` is the server itself, for tests that stop, kill or restart it; such a test uses `own_postgres`, a server of its own. Outside pytest (a crash
 matrix, a benchmark): `with server(folder) as postgres: url = postgres.database()`.
 
@@ -167,6 +169,22 @@ def own_postgres() -> Iterator[Server]:
     """A server for one test, which may do with it what it likes."""
     with server() as running:
         yield running
+
+
+@pytest.fixture
+def on_postgres(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """For tests that know of SQLite files only: whoever opens one gets a database of the server instead, the same for the same file."""
+    made: dict[str, str] = {}
+
+    def instead(url: str) -> Postgres:
+        if url not in made:
+            made[url] = postgres.database()
+        return Postgres(made[url])
+
+    monkeypatch.setattr("siteward.core.store.store.backend_of", instead)
+    yield
+    for url in made.values():
+        postgres.drop(url)
 
 
 def _binaries() -> Path:
