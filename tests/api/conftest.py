@@ -1,5 +1,8 @@
-"""The house, and people in it: anna is admin, gina guards the gate, olaf operates the yard, vera looks at the yard."""
+"""The house, and people in it: anna is admin, gina guards the gate, olaf operates the yard, vera looks at the yard.
 
+`SITEWARD_EVERYWHERE=1` runs these tests on PostgreSQL too (a minute more)."""
+
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -9,6 +12,16 @@ import pytest
 from siteward.core.site.permissions import SiteRole
 
 from .house import Browser, House, browser, open_house
+
+
+DATABASES = ("sqlite", "postgresql") if os.environ.get("SITEWARD_EVERYWHERE") else ("sqlite",)
+
+
+@pytest.fixture(params=DATABASES, autouse=True)
+def database(request: pytest.FixtureRequest) -> None:
+    """Which database the house stands on."""
+    if request.param == "postgresql":
+        request.getfixturevalue("on_postgres")
 
 
 @pytest.fixture
