@@ -13,7 +13,6 @@ from siteward.core.site.permissions import SiteRole
 
 from .house import Browser, House, browser, open_house
 
-
 DATABASES = ("sqlite", "postgresql") if os.environ.get("SITEWARD_EVERYWHERE") else ("sqlite",)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from siteward.core.blueprint_files import check
@@ -16,9 +17,11 @@ from siteward.core.plugins.registry import LoadState
 from siteward.core.site.addresses import parse_target
 from siteward.core.site.configuration import read_configuration
 from siteward.core.site.egress import Destination
+from siteward.core.store.postgres import Postgres
 from siteward.integrations import mqtt, nats
 from siteward.sdk.workflows import default_registry
 from tests.integrations.world import HostInMemory, a_call
+from tests.postgres import Server
 
 from .pages import ROOT, blocks
 
@@ -27,13 +30,14 @@ WORKFLOW = ("docs/blueprint-author.md", "yaml")
 WORKFLOWS = [textwrap.dedent(block.text) for block in blocks() if (block.page, block.language) == WORKFLOW]
 CONFIGURATION = ("docs/installer.md", "yaml")
 MESSAGE, BROKERS = ("docs/sources.md", "json"), ("docs/sources.md", "yaml")
+SERVER = ("docs/operator.md", "sql")
 MANIFEST, CODE = ("docs/app-author.md", "yaml"), ("docs/app-author.md", "python")
 
 
 def test_every_example_of_the_pages_is_tried_here() -> None:
     told = [(block.page, block.language) for block in blocks() if block.language]
-    assert sorted(set(told)) == sorted([WORKFLOW, CONFIGURATION, MANIFEST, CODE, MESSAGE, BROKERS])
-    assert len(told) == 6 + len(WORKFLOWS) - 1
+    assert sorted(set(told)) == sorted([WORKFLOW, CONFIGURATION, MANIFEST, CODE, MESSAGE, BROKERS, SERVER])
+    assert len(told) == 7 + len(WORKFLOWS) - 1
 
 
 @pytest.mark.parametrize("text", WORKFLOWS)
@@ -57,6 +61,13 @@ def test_the_configuration_of_the_installer_is_a_site(tmp_path: Path) -> None:
     assert [camera.id for camera in site.cameras] == ["gate", "yard"]
     assert site.gates["main_gate"].fresh_for == 60
     assert site.destinations["ticketing"].tells
+
+
+def test_the_database_of_the_operator_is_made_and_can_be_used(own_postgres: Server) -> None:
+    with psycopg.connect(own_postgres.url("postgres"), autocommit=True) as connection:
+        connection.execute("CREATE ROLE siteward LOGIN")
+        connection.pgconn.exec_(EXAMPLES[SERVER].encode())
+    Postgres(own_postgres.url("siteward").replace("postgres@", "siteward@")).migrate()
 
 
 def test_the_message_of_the_sources_is_an_event() -> None:
