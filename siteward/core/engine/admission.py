@@ -129,18 +129,19 @@ class Admission:
         trail = authorities.begin(event, given.provenance)
         seen = bounds.presence(event, given.values)
         run_id, now, limits = parts.ids.new(), parts.now(), self._catalog.limits(plan)
+        began = parts.clock.since_boot()
         bare = Position((), given.values, trail, presence=seen)
         run = Run(run_id, mode, event, bounds.run_chain(event), 0, plan, bare, event.picture, limits)
         step = plan.top_if()
         if step is None:
-            return Met(run.at(first_position(plan, given.values, trail, seen)), (), now)
+            return Met(run.at(first_position(plan, given.values, trail, seen, began)), (), now)
         answer = await call_step(parts.host_steps["if"].start(step, ViewOfRun(parts, run, TOP_IF, mode)), quick=True)
         row = rows.put_step(_if_row(run_id, answer, given.values, now, parts.now()))
         if isinstance(answer, Done) and answer.outcome == "true":
             trail = trail_after(answer, trail)
             if answer.authority is not None:
                 trail = authorities.enter(trail, answer.authority)
-            return Met(run.at(first_position(plan, given.values, trail, seen)), (row,), now)
+            return Met(run.at(first_position(plan, given.values, trail, seen, began)), (row,), now)
         state = RunState.FAILED if isinstance(answer, Failed) else RunState.NOT_MET
         reason = answer.sentence if isinstance(answer, Failed) else None
         made = self._run_op(run, state, reason, now)

@@ -83,4 +83,4 @@ class Deaths:
 
 
 def _place(position: str) -> str:
-    return f"0000:{rows.load(position)['seq']}"
+    return f"0000:{rows.load(position).get('seq', 0)}"

@@ -61,7 +61,8 @@ class WakeNote:
 @dataclass(frozen=True, slots=True)
 class Position:
     """A run between two steps. `verdict` and `reason` are set where its path stopped early; then only `always` is left. `given` are the
-    names that the trigger gave, `looked_at` the picture on which an AI step decided last (a media id)."""
+    names that the trigger gave, `looked_at` the picture on which an AI step decided last (a media id), `boot` when the run began, by the clock that
+    counts sleep."""
 
     frames: tuple[Frame, ...]
     values: Mapping[str, Labelled] = field(default_factory=lambda: _NOTHING)
@@ -74,6 +75,7 @@ class Position:
     presence: Presence = _NOBODY
     given: frozenset[str] = frozenset()
     looked_at: str | None = None
+    boot: float | None = None
 
     def current(self, plan: Plan) -> tuple[Step, str] | None:
         """The step that runs now and its path in this run; None at the end."""
@@ -91,7 +93,7 @@ class Position:
         key = f"{step.plan_path}/{done.outcome}"
         if done.outcome is not None and key in plan.lanes:
             outer = here.trail
-            inner = outer if done.authority is None else authorities.enter(outer, done.authority)
+            inner = outer if done.authority is None else authorities.enter(outer, self._since_the_event(done.authority))
             return here._at(here.frames, here.values, inner)._into(
                 Frame(key, f"{path}/{done.outcome}", outer=outer), plan
             )
@@ -99,6 +101,10 @@ class Position:
             # An answer that the author wrote no lane for ends the path: what follows the question is not for it.
             return here._at((), here.values, here.trail)._settled(plan)
         return here._next(plan)
+
+    def _since_the_event(self, given: Authority) -> Authority:
+        """What a rule allows is as old as what it judged: it is not made young by being asked again after a power cut."""
+        return given if given.kind in authorities.PERSONS or self.boot is None else replace(given, boot=self.boot)
 
     def over(self, step: Step, path: str, iterate: Iterate, plan: Plan) -> Position:
         """The position at the first item of a `for_each`, or after it where there are none."""
@@ -142,6 +148,7 @@ class Position:
             self.presence,
             self.given,
             looked_at,
+            self.boot,
         )
 
     def _at(self, frames: tuple[Frame, ...], values: Mapping[str, Labelled], trail: Trail) -> Position:
@@ -158,6 +165,7 @@ class Position:
             self.presence,
             self.given,
             self.looked_at,
+            self.boot,
         )
 
     def _into(self, frame: Frame, plan: Plan) -> Position:
@@ -238,9 +246,13 @@ def _means(seen: str, names: frozenset[str]) -> bool:
     return False
 
 
-def first_position(plan: Plan, values: Mapping[str, Labelled], trail: Trail, presence: Presence) -> Position:
+def first_position(
+    plan: Plan, values: Mapping[str, Labelled], trail: Trail, presence: Presence, boot: float | None = None
+) -> Position:
     """Where a met run begins: in `then`. `trail` stands behind the top-level `if`, which gates `then` like a `true` lane."""
-    start = Position((Frame(THEN, THEN, outer=trail),), values, trail, presence=presence, given=frozenset(values))
+    start = Position(
+        (Frame(THEN, THEN, outer=trail),), values, trail, presence=presence, given=frozenset(values), boot=boot
+    )
     return start._settled(plan)
 
 
@@ -265,6 +277,7 @@ def position_to_json(position: Position) -> Mapping[str, JSON]:
         "presence": [position.presence.camera, position.presence.plate, position.presence.track],
         "given": sorted(position.given),
         "looked_at": position.looked_at,
+        "boot": position.boot,
     }
 
 
@@ -285,6 +298,7 @@ def position_from_json(row: Mapping[str, JSON]) -> Position:
         presence=Presence(*row["presence"]),
         given=frozenset(row["given"]),
         looked_at=row["looked_at"],
+        boot=row.get("boot"),
     )
 
 
