@@ -80,6 +80,16 @@ def replaced(things: Any, name: str, thing: Any) -> dict[str, Any]:
     return {**things, name: thing}
 
 
+def of_an_integration(house: House, name: str, check: Any) -> dict[str, Any]:
+    """The skills with a condition that an integration brings: the host's own have no deadline but the database's."""
+    registry = house.skills.registry
+    brought = dataclasses.replace(registry.conditions[name], provider="chat")
+    return {
+        "registry": dataclasses.replace(registry, conditions={**registry.conditions, name: brought}),
+        "conditions": {**house.skills.conditions, name: Condition(name, check)},
+    }
+
+
 async def ended(house: House, run_id: str) -> bool:
     return bool((await house.run(run_id))["state"] == "done")
 
@@ -89,9 +99,9 @@ Code = Callable[..., Awaitable[Any]]
 
 @pytest.mark.parametrize("manner", MANNERS)
 async def test_a_condition_before_the_run_fails_it(house: House, guest: Guest, manner: str) -> None:
-    check = Condition("site_mode", getattr(guest, manner))
+    brought = of_an_integration(house, "site_mode", getattr(guest, manner))
     text = HOLDING % ("if:\n  - site_mode: [disarmed]", '  - log: "met"')
-    run_id = await held_up(house, text, conditions=replaced(house.skills.conditions, "site_mode", check))
+    run_id = await held_up(house, text, **brought)
     run = await house.run(run_id)
     assert run["state"] == "failed"
     assert "site_mode" in run["state_reason"]
@@ -100,9 +110,9 @@ async def test_a_condition_before_the_run_fails_it(house: House, guest: Guest, m
 
 @pytest.mark.parametrize("manner", MANNERS)
 async def test_a_condition_in_the_run_fails_it_after_always(house: House, guest: Guest, manner: str) -> None:
-    check = Condition("site_mode", getattr(guest, manner))
+    brought = of_an_integration(house, "site_mode", getattr(guest, manner))
     text = HOLDING % ("", '  - if: [{ site_mode: [disarmed] }]\n    true:\n      - log: "met"')
-    run_id = await held_up(house, text, conditions=replaced(house.skills.conditions, "site_mode", check))
+    run_id = await held_up(house, text, **brought)
     assert (await house.run(run_id))["state"] == "failed"
     assert sorted(await house.logged()) == ["always", "other"]
 
@@ -220,8 +230,7 @@ async def test_others_go_on_while_one_stands_still(
     house: House, guest: Guest, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judging, "CHECK_SECONDS", 3600.0)
-    check = Condition("site_mode", guest.patient)
-    house.skills = dataclasses.replace(house.skills, conditions=replaced(house.skills.conditions, "site_mode", check))
+    house.skills = dataclasses.replace(house.skills, **of_an_integration(house, "site_mode", guest.patient))
     await house.restart()
     condition = "[{ site_mode: [disarmed] }]"
     inside = f"  - if: {condition}\n    true:\n      - log: met"
