@@ -17,6 +17,7 @@ from siteward.core.contract.document import Condition, Path
 from siteward.core.contract.flow_conditions import ai_names, condition_names, identities
 from siteward.core.contract.placeholders import names_in
 from siteward.core.contract.registry import Provenance
+from siteward.core.contract.remembered import remembered
 from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
 from siteward.core.plugins.guard import Hung, Raised, Worked, attempt_async
@@ -106,7 +107,7 @@ async def _check(
     asked = skills.conditions.get(condition.name)
     if asked is None:
         raise ConditionFailed(f"Nobody provides the condition {condition.name}.", where=condition.name)
-    unknown = next((name for name in names_in(condition.settings) if label_of(name, values).value is None), None)
+    unknown = next((name for name in _names(condition) if label_of(name, values).value is None), None)
     if unknown is not None:
         return Judgement(False, f"{condition.name}: {{{unknown}}} is not known", condition.path)
     settings = plain(resolve_settings(condition.settings, values))
@@ -129,6 +130,11 @@ async def _check(
                 f"The condition {condition.name} broke ({type(error).__name__}): see the log, and report it to who made it.",
                 where=condition.name,
             )
+
+
+@remembered
+def _names(condition: Condition) -> tuple[str, ...]:
+    return names_in(condition.settings)
 
 
 def _judged(condition: Condition, settings: Mapping[str, JSON], holds: bool) -> Judgement:

@@ -13,9 +13,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from siteward.core.contract.document import Value
-from siteward.core.contract.placeholders import Reference, Template, names_in, parse_template
+from siteward.core.contract.placeholders import BadPlaceholder, Reference, Template, names_in, parse_template
 from siteward.core.contract.provenance import least_trusted, less_trusted
 from siteward.core.contract.registry import ActionSpec, EventSpec, FieldType, Given, Provenance, TriggerSpec
+from siteward.core.contract.remembered import remembered
 from siteward.core.errors import SitewardError
 from siteward.core.events.event import Event
 
@@ -112,7 +113,21 @@ def _gather(parts: list[Labelled], build: Any) -> Labelled:
 
 def resolve_settings(settings: Mapping[str, Value], values: Mapping[str, Labelled]) -> dict[str, Labelled]:
     """Each setting of a step resolved on its own, so that a target keeps its own label. Raises `MissingValue`."""
-    return {key: resolve(value, values) for key, value in settings.items()}
+    written = _as_written(settings)
+    return dict(written) if written is not None else {key: resolve(value, values) for key, value in settings.items()}
+
+
+@remembered
+def _as_written(settings: Mapping[str, Value]) -> Mapping[str, Labelled] | None:
+    """Plain settings that name nothing: they are the same in every run. None where one names something, cannot be read, or is a list or
+    mapping, which is each run's own: whoever is given it may change it."""
+    if any(isinstance(value, tuple | list | Mapping) for value in settings.values()):
+        return None
+    try:
+        named = any(names_in(value) for value in settings.values())
+    except BadPlaceholder:
+        return None
+    return None if named else {key: resolve(value, {}) for key, value in settings.items()}
 
 
 def action_arguments(
