@@ -210,6 +210,8 @@ async def test_a_place_that_cannot_be_given_up_is_said_to_be_held_still() -> Non
     broker = ScriptedBroker(*(away() for _ in range(100_000)))
     world = World(broker)
     world.transport.start()
-    with pytest.raises(NotReady, match=r"could not be given up within 0\.05 seconds\. It is not there\. Try again"):
+    with pytest.raises(
+        NotReady, match=r"could not be given up within 0\.05 seconds\. The broker: It is not there\. Try again"
+    ):
         await world.transport.leave(0.05)
     await world.transport.stop()

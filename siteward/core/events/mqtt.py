@@ -398,7 +398,7 @@ class MqttLink:
         if problem in _REFUSED:
             raise AuthFailed(f"{self._name} refused us ({problem}): check `user` and `password`.")
         if problem:
-            raise NotReady(f"{self._name} did not take us: {problem}.")
+            raise NotReady(f"{self._name} did not take us: {problem.rstrip('.')}.")
 
 
 def _settle(future: asyncio.Future[str], value: str) -> None:

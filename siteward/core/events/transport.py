@@ -217,7 +217,8 @@ class Transport:
 
     def _say_lost(self, why: str) -> None:
         """A loss is said once, and its end once; what is tried in between is for whoever looks closer."""
-        if why != self.problem:
+        problem = why if why.startswith(self._broker.name) else f"{self._broker.name}: {why}"
+        if problem != self.problem:
             level = logging.DEBUG if self._told else logging.WARNING
-            _LOG.log(level, "%s: %s It is tried again until it works.", self._broker.name, why)
-        self.problem, self._told = why, True
+            _LOG.log(level, "%s It is tried again until it works.", problem)
+        self.problem, self._told = problem, True

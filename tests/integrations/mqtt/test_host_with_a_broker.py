@@ -55,7 +55,9 @@ async def test_events_of_a_late_broker_start_workflows_and_outlive_the_host(tmp_
         transport = entry.transport
         assert transport is not None
         await until(lambda: bool(transport.problem))
-        assert "cannot be reached: Connection refused" in await sentence(host)
+        here = f"127.0.0.1:{broker.port}"
+        wrong = f"The MQTT broker {here} cannot be reached: Connection refused. Is it on, and is the address right?"
+        assert await sentence(host) == wrong
         assert not (await host.health())["ok"]
         with broker.running():
             await until(lambda: transport.facts()["connections"] == 1)
