@@ -30,14 +30,17 @@ def collected() -> Iterator[set[str]]:
     """The texts of all statements that run in the block, their parameters unbound: a partial index serves a query only by its text."""
     texts: set[str] = set()
 
+    def note(text: str) -> None:
+        if text.split(maxsplit=1)[0] in _READS_AND_WRITES:
+            texts.add(text)
+
     def noting(sql: str) -> Any:
         statement = question_marks(sql)
-        texts.add(statement.text)
+        note(statement.text)
         return statement
 
     def before(_: Any, __: Any, statement: str, *___: Any) -> None:
-        if statement.lstrip().split(" ", 1)[0] in _READS_AND_WRITES:
-            texts.add(statement)
+        note(statement)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite, "question_marks", noting)
