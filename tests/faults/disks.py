@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 SIZE = "3m"
+FIRST_PAGE = 4096
 
 
 class Disk(Protocol):
@@ -41,15 +42,14 @@ class SmallDisk:
 
 
 class LimitedFile:
-    """No file of this process may grow (EFBIG): SQLite meets it as a disk error in the middle of a write."""
+    """Nothing can be written behind a file's first page (EFBIG): SQLite meets it as a disk error in the middle of a write."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._before = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fill(self) -> None:
-        largest = max(file.stat().st_size for file in self.folder.glob("site.db*"))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, self._before[1]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (FIRST_PAGE, self._before[1]))
 
     def free(self) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, self._before)
