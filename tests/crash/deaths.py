@@ -12,7 +12,7 @@ from pathlib import Path
 
 from siteward.core.store.errors import CommitFailed
 from siteward.core.store.store import Store
-from siteward.core.store.writer import Counts, Op
+from siteward.core.store.writer import Op
 
 Kill = tuple[str, int]
 """A boundary by its name, and which time it is reached."""
@@ -65,12 +65,12 @@ def lose_the_answer(hiccup: Hiccup) -> None:
     send = Store.send
     sent = 0
 
-    def losing(store: Store, *ops: Op) -> asyncio.Future[Counts]:
+    def losing(store: Store, *ops: Op) -> asyncio.Future[None]:
         nonlocal sent
         sent += 1
         if sent != hiccup.nth:
             return send(store, *ops)
-        answer: asyncio.Future[Counts] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def lost(_: object = None) -> None:
             answer.set_exception(CommitFailed("The connection was lost in the commit."))
@@ -84,11 +84,11 @@ def lose_the_answer(hiccup: Hiccup) -> None:
     through(losing)
 
 
-def through(send: Callable[..., asyncio.Future[Counts]]) -> None:
+def through(send: Callable[..., asyncio.Future[None]]) -> None:
     """Let every write of this process go through `send`."""
 
-    async def submit(store: Store, *ops: Op) -> Counts:
-        return await store.send(*ops)
+    async def submit(store: Store, *ops: Op) -> None:
+        await store.send(*ops)
 
     Store.send = send  # type: ignore[method-assign]
     Store.submit = submit  # type: ignore[method-assign, assignment]

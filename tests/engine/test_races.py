@@ -310,14 +310,14 @@ def during(house: House, sql: str, act: Any, *arguments: Any) -> Any:
     submit = house.store.submit
     done = False
 
-    async def submitting(*ops: Any) -> Any:
+    async def submitting(*ops: Any) -> None:
         nonlocal done
         if done or not any(sql in op.sql for op in ops):
-            return await submit(*ops)
+            await submit(*ops)
+            return
         done = True
-        counts = await submit(*ops)
+        await submit(*ops)
         await act(*arguments)
-        return counts
 
     return submitting
 

@@ -34,8 +34,8 @@ class Session(Protocol):
         """Begin a transaction that may write. Raises `NothingKept`."""
         ...
 
-    def run(self, ops: Sequence[Op]) -> list[int]:
-        """Execute in this order; the rows that each touched. Raises `LostRace`, `WriteRefused` at the first that is not as expected (others after it may have been
+    def run(self, ops: Sequence[Op]) -> None:
+        """Execute in this order. Raises `LostRace`, `WriteRefused` at the first that is not as expected (others after it may have been
         executed: undo), and `NothingKept`."""
         ...
 

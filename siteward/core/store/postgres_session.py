@@ -66,20 +66,17 @@ class PostgresSession:
     def undo(self) -> None:
         self._first += (b"ROLLBACK TO SAVEPOINT rider", b"RELEASE SAVEPOINT rider")
 
-    def run(self, ops: Sequence[Op]) -> list[int]:
+    def run(self, ops: Sequence[Op]) -> None:
         new: dict[_Key, bytes] = {}
         try:
             calls = [self._call(op, new) for op in ops]
         except (ValueError, TypeError, OverflowError, KeyError) as error:
             raise WriteRefused(f"The database refused a write: {error}.") from error
-        counts = []
         for op, result in zip(ops, self._answers(calls), strict=True):
             self._check(result)
             count = result.command_tuples or 0
             if op.expect is not None and count != op.expect:
                 raise LostRace(f"A row changed meanwhile ({count} rows instead of {op.expect}): {op.sql[:80]}")
-            counts.append(count)
-        return counts
 
     def commit(self) -> None:
         self._first.append(b"COMMIT")

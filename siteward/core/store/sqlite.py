@@ -99,24 +99,21 @@ class SqliteSession:
     def begin(self) -> None:
         self._command("BEGIN IMMEDIATE")
 
-    def run(self, ops: Sequence[Op]) -> list[int]:
-        cursor, counts = self._cursor, []
+    def run(self, ops: Sequence[Op]) -> None:
+        cursor = self._cursor
         execute = cursor.execute
         try:
             for sql, params, expect in ops:
                 statement = question_marks(sql)
                 execute(statement.text, statement.values(params))
-                count = cursor.rowcount
-                if expect is not None and count != expect:
-                    raise LostRace(f"A row changed meanwhile ({count} rows instead of {expect}): {sql[:80]}")
-                counts.append(count)
+                if expect is not None and cursor.rowcount != expect:
+                    raise LostRace(f"A row changed meanwhile ({cursor.rowcount} rows instead of {expect}): {sql[:80]}")
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_THE_STATEMENT:
                 raise NothingKept(_not_written(error)) from error
             raise WriteRefused(f"The database refused a write: {error}.") from error
         except UNWRITABLE as error:
             raise WriteRefused(f"The database refused a write: {error}.") from error
-        return counts
 
     def mark(self) -> None:
         self._command("SAVEPOINT rider")

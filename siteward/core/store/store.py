@@ -24,7 +24,7 @@ from siteward.core.store.boundaries import Boundaries
 from siteward.core.store.errors import DatabaseUnusable, ReadFailed
 from siteward.core.store.sqlite import Sqlite, sqlite_path
 from siteward.core.store.statements import NO_PARAMS, Op, Params
-from siteward.core.store.writer import Counts, Writer
+from siteward.core.store.writer import Writer
 
 READERS: Final = 4
 _KINDS: Final = "Write sqlite:///path/to/site.db, or postgresql://user:password@server/database."
@@ -58,11 +58,11 @@ class Store:
         """The database as a person may read it: of SQLite its file."""
         return self.backend.name
 
-    async def submit(self, *ops: Op) -> Counts:
-        """Commit `ops` as one (see `Writer.submit`)."""
-        return await self.send(*ops)
+    async def submit(self, *ops: Op) -> None:
+        """Commit `ops` as one (see `Writer.send`)."""
+        await self.send(*ops)
 
-    def send(self, *ops: Op) -> asyncio.Future[Counts]:
+    def send(self, *ops: Op) -> asyncio.Future[None]:
         """Take `ops` to be committed as one, at once and in this order (see `Writer.send`)."""
         return self.writer.send(*ops)
 
@@ -181,7 +181,7 @@ def _postgres(url: str) -> Backend:
     return Postgres(url)
 
 
-def _not_minded(poke: asyncio.Future[Counts]) -> None:
+def _not_minded(poke: asyncio.Future[None]) -> None:
     """A poke that was not committed is missed by nobody for long."""
     if not poke.cancelled():
         poke.exception()

@@ -41,19 +41,17 @@ FIRST_PAUSE: Final = 0.05
 LONGEST_PAUSE: Final = 2.0
 
 _Shape = tuple[str, ...]
-Counts = tuple[int, ...]
 _Failure = LostRace | WriteRefused | CommitFailed
 
 
 class _Rider:
     """One `send`: what it writes, whom it tells, and what became of it."""
 
-    __slots__ = ("counts", "failure", "future", "ops")
+    __slots__ = ("failure", "future", "ops")
 
-    def __init__(self, ops: tuple[Op, ...], future: asyncio.Future[Counts]) -> None:
+    def __init__(self, ops: tuple[Op, ...], future: asyncio.Future[None]) -> None:
         self.ops = ops
         self.future = future
-        self.counts: Counts = ()
         self.failure: _Failure | None = None
 
     def shape(self) -> _Shape:
@@ -96,7 +94,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="siteward-writer", daemon=True)
         self._thread.start()
 
-    def send(self, *ops: Op) -> asyncio.Future[Counts]:
+    def send(self, *ops: Op) -> asyncio.Future[None]:
         """Take `ops` to be committed as one. The future is done once they are on the disk; its place among the riders is the moment of this
         call, and nothing is taken back by cancelling it. Must be called on the writer's loop.
 
@@ -112,9 +110,9 @@ class Writer:
         self._sent.append(_Rider(ops, future))
         return future
 
-    async def submit(self, *ops: Op) -> Counts:
+    async def submit(self, *ops: Op) -> None:
         """Send `ops` and wait for their outcome."""
-        return await self.send(*ops)
+        await self.send(*ops)
 
     async def close(self) -> None:
         """Write what was sent, then stop."""
@@ -232,21 +230,13 @@ class Writer:
     def _execute(self, session: Session, riders: list[_Rider], careful: bool) -> None:
         """Raises what the first failure of a rider without a savepoint is; `NothingKept`."""
         if len(riders) == 1 or not (careful or self._careful):
-            self._straight(session, riders)
+            session.run([op for rider in riders for op in rider.ops])
             return
         for some, alone in self._stretches(riders, careful):
             if alone:
                 self._attempt(session, some[0])
             else:
-                self._straight(session, some)
-
-    def _straight(self, session: Session, riders: list[_Rider]) -> None:
-        counts = session.run([op for rider in riders for op in rider.ops])
-        begin = 0
-        for rider in riders:
-            end = begin + len(rider.ops)
-            rider.counts = tuple(counts[begin:end])
-            begin = end
+                session.run([op for rider in some for op in rider.ops])
 
     def _stretches(self, riders: list[_Rider], careful: bool) -> Iterator[tuple[list[_Rider], bool]]:
         """The riders in their order: those that are likely to succeed in one go, the others one by one."""
@@ -266,7 +256,7 @@ class Writer:
         """A rider inside its own savepoint, so that only it is undone when it fails. Raises `NothingKept`."""
         session.mark()
         try:
-            rider.counts = tuple(session.run(rider.ops))
+            session.run(rider.ops)
         except (LostRace, WriteRefused) as error:
             if not session.in_transaction:
                 raise NothingKept(error.sentence) from error
@@ -318,7 +308,7 @@ class Writer:
             if rider.future.done():  # its task was cancelled meanwhile; the rows stand
                 continue
             if rider.failure is None:
-                rider.future.set_result(rider.counts)
+                rider.future.set_result(None)
             else:
                 rider.future.set_exception(rider.failure)
         for listener in tuple(self.committed):
