@@ -91,9 +91,9 @@ async def test_each_batch_is_small_and_a_commit_of_its_own(house: House, monkeyp
         await house.happens(house.vehicle(camera="cam-2"))
     submit, sizes = house.store.submit, []
 
-    async def noted(*ops: object) -> object:
+    async def noted(*ops: object) -> None:
         sizes.append(max((len(getattr(op, "params", {})) for op in ops), default=0))
-        return await submit(*ops)  # type: ignore[arg-type]
+        await submit(*ops)  # type: ignore[arg-type]
 
     monkeypatch.setattr(house.store, "submit", noted)
     await prune(house.store, everything(house))
@@ -148,9 +148,9 @@ async def test_nothing_that_repeats_reads_a_whole_table(sqlite_house: House, mon
     said: dict[str, Mapping[str, Any]] = {}
     submit, fetch = house.store.submit, house.store.fetch
 
-    async def noted_write(*ops: Op) -> Any:
+    async def noted_write(*ops: Op) -> None:
         said.update({op.sql: op.params for op in ops})
-        return await submit(*ops)
+        await submit(*ops)
 
     async def noted_read(sql: str, params: Mapping[str, Any] = NO_PARAMS) -> Any:
         said[sql] = params
@@ -184,10 +184,10 @@ async def test_free_pages_go_back_to_the_disk_a_few_at_a_time(
     before = (await house.store.fetch("PRAGMA page_count"))[0]["page_count"]
     submit, most = house.store.submit, 0
 
-    async def noted(*ops: Op) -> Any:
+    async def noted(*ops: Op) -> None:
         nonlocal most
         most = max(most, sum("vacuum" in op.sql for op in ops))
-        return await submit(*ops)
+        await submit(*ops)
 
     monkeypatch.setattr(house.store, "submit", noted)
     await prune(house.store, everything(house))
