@@ -63,7 +63,7 @@ async def test_an_event_that_comes_while_the_wait_is_written_is_not_lost(house: 
             await house.engine.accept(gate(house, "open"))
         await submit(*ops)  # type: ignore[arg-type]
 
-    house.store.submit = at_once  # type: ignore[method-assign, assignment]
+    house.store.submit = at_once  # type: ignore[method-assign]
     await house.happens(house.vehicle())
     assert told
     assert await house.states() == ["done"]
