@@ -37,7 +37,7 @@ from siteward.core.plugins.setup import SetUp
 from siteward.core.site.configuration import SiteConfiguration, read_configuration
 from siteward.core.site.services import ServicesOfSite
 from siteward.core.site.site import Chance, Site
-from siteward.core.site_folder import CONFIGURATION, DATABASE
+from siteward.core.site_folder import CONFIGURATION, DATABASE, database_url
 from siteward.core.store.boundaries import Boundaries, NoBoundaries
 from siteward.core.store.store import Store
 from siteward.core.workflow_files import import_new_files
@@ -92,7 +92,7 @@ class Host:
             store,
             rows,
             lambda workflow: names.get(workflow, workflow),
-            self.folder / DATABASE,
+            None if self.site.configuration.database else self.folder / DATABASE,
         )
         return await asyncio.to_thread(metrics_text, figures)
 
@@ -179,7 +179,8 @@ async def open_host(
     ids = TimedIds(clock, chance)
     skills = HeldSkills(await load_site(folder, configuration))
     async with AsyncExitStack() as exits:
-        store = await Store.open(f"sqlite:///{database or folder / DATABASE}", boundaries, migrates=migrates)
+        url = database_url(folder, configuration.database) if database is None else f"sqlite:///{database}"
+        store = await Store.open(url, boundaries, migrates=migrates)
         exits.push_async_callback(store.close)
         by_chance = Chance(lambda: secrets.token_urlsafe(32), chance.choice)
         site = await Site.open(store, configuration, clock, ids, by_chance, applies=applies)

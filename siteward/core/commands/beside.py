@@ -6,35 +6,40 @@ next start must not reach a running host through somebody who only lists its run
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from siteward.core.host import Host, open_host
-from siteward.core.site_folder import DATABASE
+from siteward.core.site.configuration import read_configuration
+from siteward.core.site_folder import CONFIGURATION, DATABASE, database_url
 from siteward.core.store.store import Store
 
 
 @asynccontextmanager
 async def host_beside(folder: Path) -> AsyncIterator[Host]:
     """The site to look at; where no host ever ran, over an empty database that is thrown away. Raises as `open_host`, and `DatabaseOlder`."""
-    if (folder / DATABASE).exists():
-        async with open_host(folder, applies=False, migrates=False) as host:
+    configuration = await asyncio.to_thread(read_configuration, folder / CONFIGURATION)
+    if configuration.database or (folder / DATABASE).exists():
+        async with open_host(folder, configuration=configuration, applies=False, migrates=False) as host:
             yield host
         return
     with tempfile.TemporaryDirectory(prefix="siteward-") as scratch:
-        async with open_host(folder, applies=False, database=Path(scratch) / DATABASE) as host:
+        scratched = Path(scratch) / DATABASE
+        async with open_host(folder, configuration=configuration, applies=False, database=scratched) as host:
             yield host
 
 
 @asynccontextmanager
 async def store_beside(folder: Path) -> AsyncIterator[Store | None]:
     """The site's rows alone; None where no host ever ran. Raises what the store raises."""
-    if not (folder / DATABASE).exists():
+    configured = (await asyncio.to_thread(read_configuration, folder / CONFIGURATION)).database
+    if not configured and not (folder / DATABASE).exists():
         yield None
         return
-    store = await Store.open(f"sqlite:///{folder / DATABASE}", migrates=False)
+    store = await Store.open(database_url(folder, configured), migrates=False)
     try:
         yield store
     finally:

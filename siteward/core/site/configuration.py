@@ -101,6 +101,11 @@ class SiteConfiguration:
     site_mode: str = "disarmed"
     integrations: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
     metrics_token: str = field(default="", repr=False)
+    database: str = field(default="", repr=False)
+    """The address of a PostgreSQL database (`postgresql://…`); empty: the SQLite file in the site's folder."""
+
+
+POSTGRESQL = "postgresql://"
 
 
 def _zone(value: Any) -> str:
@@ -123,6 +128,14 @@ def _group(value: Any) -> str:
     if value in ("admin", "operator", "viewer"):
         raise vol.Invalid(f"{value} is a role of its own; choose another name for the group")
     return str(value)
+
+
+def _database(value: Any) -> str:
+    if not isinstance(value, str) or not value.startswith(POSTGRESQL) or len(value) <= len(POSTGRESQL):
+        raise vol.Invalid(
+            f"write {POSTGRESQL}user:password@server/name, best as `!secret database`; leave the key out for SQLite"
+        )
+    return value
 
 
 _TEXT = vol.All(str, vol.Length(min=1, max=200))
@@ -163,6 +176,7 @@ SCHEMA = vol.Schema(
     {
         vol.Optional("name", default="My site"): _TEXT,
         vol.Optional("zone", default="UTC"): _zone,
+        vol.Optional("database"): _database,
         vol.Optional("web", default=dict): {
             vol.Optional("host", default="127.0.0.1"): _TEXT,
             vol.Optional("port", default=8787): vol.All(int, vol.Range(min=0, max=65535)),
@@ -246,6 +260,7 @@ def _build(raw: Mapping[str, Any], tree: Tree) -> SiteConfiguration:
         host=raw["web"]["host"],
         port=raw["web"]["port"],
         metrics_token=raw["web"]["metrics_token"],
+        database=raw.get("database", ""),
         cameras=tuple(
             CameraSettings(c["id"], c.get("name", c["id"]), c["kind"], c["settings"], tuple(c["roles"]))
             for c in raw["cameras"]
