@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -30,14 +31,14 @@ WORKFLOW = ("docs/blueprint-author.md", "yaml")
 WORKFLOWS = [textwrap.dedent(block.text) for block in blocks() if (block.page, block.language) == WORKFLOW]
 CONFIGURATION = ("docs/installer.md", "yaml")
 MESSAGE, BROKERS = ("docs/sources.md", "json"), ("docs/sources.md", "yaml")
-SERVER = ("docs/operator.md", "sql")
+SERVER, ADDRESS = ("docs/operator.md", "sql"), ("docs/operator.md", "yaml")
 MANIFEST, CODE = ("docs/app-author.md", "yaml"), ("docs/app-author.md", "python")
 
 
 def test_every_example_of_the_pages_is_tried_here() -> None:
     told = [(block.page, block.language) for block in blocks() if block.language]
-    assert sorted(set(told)) == sorted([WORKFLOW, CONFIGURATION, MANIFEST, CODE, MESSAGE, BROKERS, SERVER])
-    assert len(told) == 7 + len(WORKFLOWS) - 1
+    assert sorted(set(told)) == sorted([WORKFLOW, CONFIGURATION, MANIFEST, CODE, MESSAGE, BROKERS, SERVER, ADDRESS])
+    assert len(told) == 8 + len(WORKFLOWS) - 1
 
 
 @pytest.mark.parametrize("text", WORKFLOWS)
@@ -68,6 +69,13 @@ def test_the_database_of_the_operator_is_made_and_can_be_used(own_postgres: Serv
         connection.execute("CREATE ROLE siteward LOGIN")
         connection.pgconn.exec_(EXAMPLES[SERVER].encode())
     Postgres(own_postgres.url("siteward").replace("postgres@", "siteward@")).migrate()
+
+
+def test_the_address_of_the_operator_is_one(tmp_path: Path) -> None:
+    (tmp_path / "configuration.yaml").write_text(f"name: Yard\n{EXAMPLES[ADDRESS]}")
+    (address,) = re.findall(r"postgresql://\S+", EXAMPLES[ADDRESS])
+    (tmp_path / "secrets.yaml").write_text(f"database: {address}\n")
+    assert read_configuration(tmp_path / "configuration.yaml").database == address
 
 
 def test_the_message_of_the_sources_is_an_event() -> None:

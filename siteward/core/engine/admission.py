@@ -176,7 +176,10 @@ class Admission:
             return self._seen_again(alive["id"], met.run.event)
         if await self._is_acting(alive):
             # What moves for the one before cannot be taken back: that run finishes, and the key is the newcomer's.
-            ended: tuple[Op, ...] = (rows.give_key_up(alive["id"], alive["fence"]),)
+            ended: tuple[Op, ...] = (
+                rows.lock_run(alive["id"], alive["fence"]),
+                rows.give_key_up(alive["id"], alive["fence"]),
+            )
         else:
             ended = end_run_ops(alive, RunState.CANCELLED, "superseded", met.now)
         decided = self._admit(met, key, counted, ended)
@@ -349,6 +352,7 @@ def end_run_ops(run: Mapping[str, Any], state: RunState, reason: str, now: float
     """End a run from outside it: its waits, its questions and the step that it stood in end too."""
     told = {"run": run["id"], "workflow": run["workflow_id"], "state": state, "reason": reason}
     return (
+        rows.lock_run(run["id"], run["fence"]),
         rows.end_alive_run(run["id"], run["fence"], state, reason, now),
         rows.end_waiting_step(run["id"], StepStatus.SKIPPED, now),
         rows.cancel_waits(run["id"]),

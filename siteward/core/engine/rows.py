@@ -159,6 +159,16 @@ def wake_run(run_id: str, fence: int, position: JSON) -> Op:
     )
 
 
+def lock_run(run_id: str, fence: int) -> Op:
+    """Nobody else writes this run until the transaction ends. To be sent before a write that looks at the run's steps: PostgreSQL looks at them
+    as they were when the statement began, also where it then waited for who was just writing one."""
+    return Op(
+        "UPDATE workflow_runs SET fence = fence WHERE id = :id AND fence = :fence",
+        {"id": run_id, "fence": fence},
+        expect=1,
+    )
+
+
 def end_alive_run(run_id: str, fence: int, state: RunState, reason: str, now: float) -> Op:
     """End a run from outside it. A run that is just acting is left to record what came of it."""
     return Op(
