@@ -10,7 +10,7 @@ import pytest
 
 from siteward.core.engine import rows
 from siteward.core.engine.admission import end_run_ops
-from siteward.core.engine.seam import RunState
+from siteward.core.engine.seam import RunState, StepStatus
 from siteward.core.store.errors import LostRace
 
 from .house import House
@@ -50,7 +50,7 @@ async def test_a_run_whose_intent_is_just_being_committed_is_seen_as_acting(
         else:
             await ours
             assert (await house.run(run["id"]))["one_key"] is None
-        await house.store.submit(rows.end_waiting_step(run["id"], rows.StepStatus.DONE, 0.0))
+        await house.store.submit(rows.end_waiting_step(run["id"], StepStatus.DONE, 0.0))
     finally:
         await house.close()
 
