@@ -65,14 +65,14 @@ class InlineStore(Store):
         self._session = SqliteSession(connection)
         self._engine = create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool)
         self._random = random
-        self._riders: list[tuple[tuple[Op, ...], asyncio.Future[tuple[int, ...]]]] = []
+        self._riders: list[tuple[tuple[Op, ...], asyncio.Future[None]]] = []
         self._closed = False
 
-    def send(self, *ops: Op) -> asyncio.Future[tuple[int, ...]]:
+    def send(self, *ops: Op) -> asyncio.Future[None]:
         if self._closed:
             raise StoreClosed("The store is closed.")
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[tuple[int, ...]] = loop.create_future()
+        future: asyncio.Future[None] = loop.create_future()
         self._riders.append((ops, future))
         loop.call_soon(self._commit)
         return future
@@ -80,27 +80,28 @@ class InlineStore(Store):
     def _commit(self) -> None:
         group = self._random.randint(1, len(self._riders)) if self._riders else 0
         riders, self._riders = self._riders[:group], self._riders[group:]
-        outcomes: list[tuple[asyncio.Future[tuple[int, ...]], tuple[int, ...], SitewardError | None]] = []
+        outcomes: list[tuple[asyncio.Future[None], SitewardError | None]] = []
         self._session.begin()
         for ops, future in riders:
             self._session.mark()
             try:
-                outcomes.append((future, tuple(self._session.run(ops)), None))
+                self._session.run(ops)
                 self._session.keep()
+                outcomes.append((future, None))
             except (LostRace, WriteRefused) as error:
                 self._session.undo()
-                outcomes.append((future, (), error))
+                outcomes.append((future, error))
         self._session.commit()
-        for future, counts, failure in outcomes:
+        for future, failure in outcomes:
             if future.done():
                 continue
             if failure is None:
-                future.set_result(counts)
+                future.set_result(None)
             else:
                 future.set_exception(failure)
 
-    async def submit(self, *ops: Op) -> tuple[int, ...]:
-        return await self.send(*ops)
+    async def submit(self, *ops: Op) -> None:
+        await self.send(*ops)
 
     async def fetch(self, sql: str, params: Mapping[str, Any] = NO_PARAMS) -> list[dict[str, Any]]:
         return await self._in_its_turn(lambda: self._fetch(sql, params))
