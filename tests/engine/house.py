@@ -199,8 +199,13 @@ class House:
         always_suspend: bool = False,
         boundaries: Boundaries | None = None,
         url: str | None = None,
+        replica: str | None = None,
+        drives: bool = True,
     ) -> None:
-        """`url` is a migrated database other than the folder's own file."""
+        """`url` is a migrated database other than the folder's own file. A `replica` has that name among several on it; one that does not
+        drive is the web process."""
+        self.replica = replica
+        self.drives = drives
         self.folder = folder
         self.url = url
         self.clock = SimulatedClock()
@@ -232,6 +237,9 @@ class House:
             boundaries=self.boundaries,
             meters=self.meters,
             always_suspend=self.always_suspend,
+            alone=self.replica is None,
+            name=self.replica or "main",
+            drives=self.drives,
         )
         self.engine = Engine(parts)
         await self.engine.start()

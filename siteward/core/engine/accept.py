@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from siteward.core.engine import rows
 from siteward.core.engine.admission import BROKEN, Admission, Decided
@@ -19,6 +21,7 @@ from siteward.core.engine.catalog import Catalog
 from siteward.core.engine.hints import Hints
 from siteward.core.engine.matcher import NOTHING, Found
 from siteward.core.engine.parts import Parts
+from siteward.core.engine.pokes import EVENTS
 from siteward.core.engine.views import Run
 from siteward.core.events.event import Event
 from siteward.core.store.errors import CommitFailed, LostRace, ReadFailed
@@ -68,6 +71,7 @@ class Acceptance:
         self._catalog = catalog
         self._admission = admission
         self._hints = hints
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def accept(self, event: Event) -> Accepted:
         """Accept an event and match it. Raises `CommitFailed` where it is not sure that the event is kept: its source should send it again."""
@@ -75,6 +79,8 @@ class Acceptance:
         found = self._find(event)
         if found is NOTHING:
             return await self._keep(event)
+        if not self._hints.useful:
+            return await self._at_once(event, found)
         kept = parts.store.send(rows.new_event(event, parts.now()))
         try:
             started = await self._ride(event, found)
@@ -86,9 +92,13 @@ class Acceptance:
         parts.boundaries.reach("event.accepted")
         if new:
             parts.meters.event_accepted(event.type)
+        return await self._accepted(event, new, started)
+
+    async def _accepted(self, event: Event, new: bool, started: tuple[Run, ...] | None) -> Accepted:
+        """What an event that is kept made; where its match did not ride with it, once that is made by the rows."""
         if started is None:
             try:
-                started = await self.match(event)
+                started = await self._match(event)
             except (LostRace, CommitFailed, ReadFailed):
                 _log.warning(
                     "Event %s is accepted and not matched yet; the next sweep does it.", event.id, exc_info=True
@@ -115,13 +125,63 @@ class Acceptance:
             return Accepted(True)
         return Accepted(False, await self._runs_of(event.id))
 
+    async def _at_once(self, event: Event, found: Found) -> Accepted:
+        """Decide by the rows first and write both together, so that no other engine finds the event between the two."""
+        async with self._alone_with(event):
+            decision = await self._decide(event, found, look=True)
+            kept = self._parts.store.send(rows.new_event(event, self._parts.now()))
+            try:
+                await self._parts.store.send(*self._match_ops(event, decision))
+                started: tuple[Run, ...] | None = self._made(decision)
+            except (LostRace, CommitFailed, ReadFailed):
+                started = None
+            except BaseException:
+                kept.add_done_callback(_heard)
+                raise
+            new = await _unless_known(kept)
+            self._parts.boundaries.reach("event.accepted")
+            if new:
+                self._parts.meters.event_accepted(event.type)
+            return await self._accepted(event, new, started)
+
+    @asynccontextmanager
+    async def _alone_with(self, event: Event) -> AsyncIterator[None]:
+        """Where each decision reads, those on one camera are made one after the other: of a burst that decides at once, all but one would have to
+        decide again, and again."""
+        if self._hints.useful:
+            yield
+            return
+        turn = self._turns.get(event.camera or "")
+        if turn is None:
+            turn = self._turns[event.camera or ""] = asyncio.Lock()
+        async with turn:
+            yield
+
+    async def leave(self, event: Event) -> Accepted:
+        """Accept an event that another process of the site matches."""
+        kept = self._parts.store.send(rows.new_event(event, self._parts.now()))
+        self._parts.store.notify(EVENTS)
+        if await _unless_known(kept):
+            self._parts.boundaries.reach("event.accepted")
+            self._parts.meters.event_accepted(event.type)
+            return Accepted(True)
+        return Accepted(False, await self._runs_of(event.id))
+
+    def _match_ops(self, event: Event, decision: Decision) -> tuple[Op, ...]:
+        in_turn = self._parts.in_turn if decision.ops else ()
+        return (*in_turn, rows.event_matched(event.id, decision.made), *decision.ops)
+
     async def match(self, event: Event) -> tuple[Run, ...]:
         """Make the runs of an accepted event, by its rows. Returns those that are to be driven; none where it was matched already. Raises
         `LostRace` where its workflows changed at each attempt."""
+        async with self._alone_with(event):
+            return await self._match(event)
+
+    async def _match(self, event: Event) -> tuple[Run, ...]:
         for _ in range(ATTEMPTS):
             decision = await self._decide(event, self._find(event), look=True)
             try:
-                await self._parts.store.submit(rows.event_matched(event.id, decision.made), *decision.ops)
+                await self._parts.store.submit(*self._match_ops(event, decision))
             except LostRace:
                 if await self._is_matched(event.id):
                     return ()

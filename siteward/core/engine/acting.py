@@ -37,6 +37,7 @@ from siteward.core.errors import (
 )
 from siteward.core.plugins.guard import Hung, Raised, Worked, attempt, attempt_async
 from siteward.core.plugins.objects import Action, ActionCall
+from siteward.core.store.errors import LostRace
 
 _log = logging.getLogger(__name__)
 
@@ -69,9 +70,9 @@ class Acted:
     attempts: int = 0
 
 
-StateNow = Callable[[str], State]
-"""The state of a workflow at this instant."""
-CommitIntent = Callable[[Run, Step, str, "Acted", Repeat], Awaitable[None]]
+StateNow = Callable[[Run], Awaitable[State]]
+"""The state of a run's workflow at this instant. Raises `LostRace` where the run is known to be ours no more."""
+CommitIntent = Callable[[Run, Step, str, "Acted", Repeat, State], Awaitable[None]]
 
 
 class Acting:
@@ -94,7 +95,8 @@ class Acting:
             return Acted(_unknown(step.kind), inputs, key, intent.attempts)
         if action is None:
             return Acted(Failed("skill.missing", f"Nobody provides {step.kind} now."), inputs)
-        decided = self._decide(spec, inputs, run)
+        state = await self._state_now(run)
+        decided = self._decide(spec, inputs, run, state)
         if not isinstance(decided, Perform):
             return Acted(_not_done(decided), inputs, key)
         call = self._call(run, step, path, inputs, key)
@@ -103,7 +105,13 @@ class Acting:
         if decided.repeat is Repeat.RERUN:
             return Acted(await self._perform(action, call, decided, NOT_MOVED), inputs, key, 1)
         acted = Acted(Done(), inputs, key, 1 + (intent.attempts if intent is not None else 0))
-        await self._commit_intent(run, step, path, acted, decided.repeat)
+        try:
+            await self._commit_intent(run, step, path, acted, decided.repeat, state)
+        except LostRace:
+            if await self._state_now(run) is state:
+                raise
+            # Still ours, and another process switched the workflow: what becomes of the call is another question now.
+            return await self.act(run, step, path, intent)
         return replace(acted, outcome=await self._send(run, spec, action, call, acted, decided.repeat))
 
     async def _send(
@@ -111,7 +119,7 @@ class Acting:
     ) -> Outcome:
         """Behind the intent: the last look at state, authority and freshness, and the act itself."""
         self._parts.boundaries.reach("intent.committed")
-        decided = self._decide(spec, acted.inputs, run)
+        decided = self._decide(spec, acted.inputs, run, await self._state_now(run))
         if not isinstance(decided, Perform):
             return _not_done(decided)
         call = replace(call, send_by=self._send_by(spec, run, call, decided))
@@ -148,7 +156,7 @@ class Acting:
                 return _ended_badly(call.action, error, clear)
 
     def _decide(
-        self, spec: ActionSpec, inputs: Mapping[str, Labelled], run: Run
+        self, spec: ActionSpec, inputs: Mapping[str, Labelled], run: Run, state: State
     ) -> Perform | WouldHave | Refuse | Expire:
         parts, site = self._parts, self._parts.site
         target = target_key(spec, plain(inputs)) or spec.name
@@ -157,7 +165,7 @@ class Acting:
             spec,
             inputs,
             Situation(
-                workflow_state=self._state_now(run.plan.workflow_id),
+                workflow_state=state,
                 mode=run.mode,
                 trail=run.position.trail,
                 event=run.event,

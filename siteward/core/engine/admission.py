@@ -16,6 +16,7 @@ from siteward.core.engine import rows
 from siteward.core.engine.catalog import Catalog, attention_op
 from siteward.core.engine.guarded import call_step
 from siteward.core.engine.hints import Alive, Cooling, Hints, Key
+from siteward.core.engine.leases import unless_busy
 from siteward.core.engine.limits import Refusal
 from siteward.core.engine.matcher import Match, TriggerBroken, given_by
 from siteward.core.engine.meters import Meters
@@ -174,18 +175,20 @@ class Admission:
         self._hints.found(key, Alive(alive["id"], waiting), counted.cooling)
         if bounds.against_waiting(waiting, met.run.position.presence) is bounds.Repeat.SEEN_AGAIN:
             return self._seen_again(alive["id"], met.run.event)
-        if await self._is_acting(alive):
+        acting = await self._is_acting(alive)
+        if acting:
             # What moves for the one before cannot be taken back: that run finishes, and the key is the newcomer's.
-            ended: tuple[Op, ...] = (
-                rows.lock_run(alive["id"], alive["fence"]),
-                rows.give_key_up(alive["id"], alive["fence"]),
-            )
+            ended = [rows.lock_run(alive["id"], alive["fence"]), rows.give_key_up(alive["id"], alive["fence"])]
         else:
-            ended = end_run_ops(alive, RunState.CANCELLED, "superseded", met.now)
-        decided = self._admit(met, key, counted, ended)
-        if decided.run is None or len(ended) == 1:
+            ended = [*end_run_ops(alive, RunState.CANCELLED, "superseded", met.now)]
+        decided = self._admit(met, key, counted, (self._of_another(ended[0]), *ended[1:]))
+        if decided.run is None or acting:
             return decided
         return replace(decided, ended=((workflow_id, Mode(alive["mode"]), RunState.CANCELLED),))
+
+    def _of_another(self, change: Op) -> Op:
+        """A change of a run that another engine may just be moving: it is not waited for, as that one may wait for us."""
+        return change if self._parts.alone else unless_busy(change)
 
     async def _is_acting(self, run: Mapping[str, Any]) -> bool:
         if run["state"] != RunState.RUNNING:
@@ -296,7 +299,7 @@ class Admission:
 
     def _seen_again(self, run_id: str, event: Event) -> Decided:
         """Counted on the run. Pages hear of it now and then: a flood of the same fills no outbox."""
-        counted, boot = rows.seen_again(run_id, event.picture), self._parts.clock.since_boot()
+        counted, boot = self._of_another(rows.seen_again(run_id, event.picture)), self._parts.clock.since_boot()
         if 0 <= boot - self._told_again.get(run_id, -TOLD_AGAIN_SECONDS) < TOLD_AGAIN_SECONDS:
             return Decided((counted,))
         self._told_again[run_id] = boot

@@ -25,6 +25,7 @@ AUTHORISING: Final = "authorising"
 RULE: Final = "rule"
 PERSONS: Final = frozenset({REPLY, CALL})
 LONG_AGO: Final = timedelta(days=100 * 365)
+AGREED_SECONDS = 1.0
 """The age of what was allowed before the machine was last started: older than any site allows."""
 
 
@@ -162,11 +163,12 @@ def _age(authority: Authority, event: Event, now: datetime, boot: float | None) 
     A reply ages from its commit, what was not given by a person from its event. A jump of the wall clock can end an authority early and can never keep
     one alive: the clock that counts sleep is asked too, and a time in the future is as wrong as one in the past. Nothing is carried over a restart
     of the machine, however short it seems: a box without a clock of its own goes on after a power cut where it stood before.
+    Two processes that share a site count alike up to a part of a second.
     """
     wall = abs(now - (authority.at if authority.kind in PERSONS else event.at))
     if authority.boot is None or boot is None:
         return wall
-    return max(wall, timedelta(seconds=boot - authority.boot)) if boot >= authority.boot else LONG_AGO
+    return max(wall, timedelta(seconds=boot - authority.boot)) if boot >= authority.boot - AGREED_SECONDS else LONG_AGO
 
 
 # From one trail to the next.

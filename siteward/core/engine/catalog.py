@@ -1,6 +1,7 @@
 """The workflows as the engine holds them: state, newest plan, what they miss, and the index of those that take events.
 
-It is a copy of rows that only this engine writes, and is made anew at start, after an edit and when an integration comes or goes.
+It is a copy of rows, and is made anew at start, after an edit and when an integration comes or goes. Where several processes share a site, what
+another one saved is taken over when it tells, and now and then; what a move rests on is read from the rows themselves.
 """
 
 from __future__ import annotations
@@ -95,6 +96,24 @@ class Catalog:
         held = self._workflows.get(read.id)
         if held is None or held.version <= read.version:
             self._workflows[read.id] = read if held is None else replace(read, state=held.state)
+
+    async def follow(self) -> bool:
+        """Take over what other processes saved or switched; whether there was anything. A file that was not saved anew is not read again."""
+        changed = False
+        for row in await self._parts.store.fetch("SELECT id, name, state, version FROM workflows ORDER BY id"):
+            held = self._workflows.get(row["id"])
+            state = State(row["state"])
+            if held is not None and held.version >= row["version"]:
+                changed = changed or held.state is not state
+                self._workflows[row["id"]] = replace(held, state=state)
+                continue
+            plan, attention = await self._newest_plan(row["id"], row["version"])
+            sentence = None if attention is None else attention["sentence"]
+            self._workflows[row["id"]] = Workflow(row["id"], row["name"], state, row["version"], plan, sentence)
+            changed = True
+        if changed:
+            self.reindex()
+        return changed
 
     def put(self, workflow: Workflow) -> None:
         """A workflow after an edit."""

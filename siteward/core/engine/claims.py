@@ -10,6 +10,7 @@ from siteward.core.contract.registry import Repeat
 from siteward.core.engine import rows
 from siteward.core.engine.acting import Intent
 from siteward.core.engine.catalog import Catalog, Unprovided
+from siteward.core.engine.leases import claim_own
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.position import position_from_json
 from siteward.core.engine.seam import Mode, RunState
@@ -48,8 +49,9 @@ class Claims:
         """Take a running run: whoever drove it before is fenced off. None where it does not run any more, or nobody provides what it needs
         now. The event, the plan, the position and an open intent are all there is to know."""
         store = self._parts.store
+        claim = rows.claim_run if self._parts.alone else claim_own
         try:
-            await store.submit(rows.claim_run(run_id, self._parts.owner))
+            await store.submit(claim(run_id, self._parts.owner))
         except LostRace:
             return None
         found = await store.fetch(_RUN, {"id": run_id})

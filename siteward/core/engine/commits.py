@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import select
 
 from siteward.core.agent.trace import RowKind
-from siteward.core.contract.document import Step
+from siteward.core.contract.document import State, Step
 from siteward.core.contract.registry import Repeat
 from siteward.core.engine import rows
 from siteward.core.engine.acting import Acted
@@ -69,12 +69,15 @@ class Commits:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    async def intent(self, run: Run, step: Step, path: str, acted: Acted, repeat: Repeat) -> None:
-        """The intent of a step that acts outside. It is on the disk before anything is sent, and only if the run is still ours."""
+    async def intent(self, run: Run, step: Step, path: str, acted: Acted, repeat: Repeat, state: State) -> None:
+        """The intent of a step that acts outside. It is on the disk before anything is sent, and only if the run is still ours; where others
+        may switch workflows too, only while this one still is in the state that it was decided on."""
         row = self._step_row(run, step, path, acted, self._parts.now())
         row |= {"status": StepStatus.INTENT.value, "result": rows.dump({"repeat": repeat.value})}
         await self._parts.store.submit(
-            rows.hold_run(run.id, run.fence), rows.put_step(row), self._told(run, path, step, StepStatus.INTENT)
+            rows.hold_run(run.id, run.fence, None if self._parts.alone else state.value),
+            rows.put_step(row),
+            self._told(run, path, step, StepStatus.INTENT),
         )
 
     async def end(self, run: Run) -> None:
@@ -106,7 +109,10 @@ class Commits:
             () if run.position.wake is None else (rows.cancel_waits(run.id), rows.close_approvals(run.id, "no_answer"))
         )
         moved, *told = self._move(run, position)
-        await self._parts.store.submit(moved, *left.ops, *ended, *told)
+        in_turn = (
+            self._parts.in_turn if step.kind == "ai" else ()
+        )  # whose calls are counted for all runs of the workflow
+        await self._parts.store.submit(*in_turn, moved, *left.ops, *ended, *told)
         self._parts.boundaries.reach("step.committed")
         self._counted(run, step, acted.outcome, position, started)
         return Onward(run.at(position) if position.frames else None, None, left.events)
@@ -164,7 +170,8 @@ class Commits:
         ]
         if step.kind == "ai" and run.mode in (Mode.ON, Mode.TEST):
             hour = hour_of(self._parts.clock.now())
-            ops += [rows.count(run.plan.workflow_id, AI_CALLS, hour) for _ in range(max(1, _model_calls(done)))]
+            made = max(1, _model_calls(done))
+            ops += [rows.count(run.plan.workflow_id, AI_CALLS, hour) for _ in range(made)]
         return tuple(ops)
 
     def _failed(self, run: Run, step: Step, path: str, acted: Acted, failed: Failed, started: float) -> tuple[Op, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Set
 from typing import Any, Final
 
 _log = logging.getLogger(__name__)
@@ -52,11 +52,11 @@ class Crew:
             await asyncio.wait(list(self._tasks.values()))
             await asyncio.sleep(0)
 
-    async def stop(self, grace: float) -> None:
-        """Let the tasks end by themselves for `grace` seconds, then cancel them; who does not listen is left behind."""
-        if not self._tasks:
+    async def stop(self, grace: float, *, but: Set[str] = frozenset()) -> None:
+        """Let the tasks (`but` some) end by themselves for `grace` seconds, then cancel them; who does not listen is left behind."""
+        tasks = [task for key, task in self._tasks.items() if key not in but]
+        if not tasks:
             return
-        tasks = list(self._tasks.values())
         _, late = await asyncio.wait(tasks, timeout=grace)
         for task in late:
             task.cancel()

@@ -8,7 +8,7 @@ that a dead process left unmatched are counted likewise.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from siteward.core.engine import rows
@@ -29,6 +29,7 @@ MATCHING: Final = "0000:matching"
 _LEFT: Final = (
     "SELECT id, position FROM workflow_runs WHERE state = 'running' AND (lease_owner IS NULL OR lease_owner <> :owner)"
 )
+_OURS: Final = "SELECT id, position FROM workflow_runs WHERE state = 'running' AND lease_owner = :owner"
 _COUNTED: Final = "SELECT scope, bucket, count FROM counters WHERE name = :name"
 
 
@@ -40,10 +41,13 @@ class Deaths:
         self.waiting: dict[str, str] = {}
         """Suspects that wait for their turn, and the step that each stands at."""
 
-    async def sort(self, run_ids: Sequence[str]) -> list[str]:
-        """Of runs without a driver, those that may go on at once. Suspects are put in line."""
-        left = await self._parts.store.fetch(_LEFT, {"owner": self._parts.owner}) if run_ids else []
-        places = {row["id"]: _place(row["position"]) for row in left if row["id"] in run_ids}
+    async def sort(self, run_ids: Sequence[str], taken: Collection[str] | None = None) -> list[str]:
+        """Of runs without a driver, those that may go on at once. Suspects are put in line. `taken`: of several engines' runs those that were taken
+        from the dead, and are ours by now."""
+        query = _LEFT if taken is None else _OURS
+        left = await self._parts.store.fetch(query, {"owner": self._parts.owner}) if run_ids and taken != set() else []
+        wanted = set(run_ids) if taken is None else set(run_ids) & set(taken)
+        places = {row["id"]: _place(row["position"]) for row in left if row["id"] in wanted}
         if not places:
             return list(run_ids)
         counted = await self._counted()

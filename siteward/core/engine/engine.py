@@ -7,7 +7,8 @@ import logging
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
+from zlib import crc32
 
 from siteward.core.contract.document import State
 from siteward.core.contract.registry import Provenance
@@ -21,8 +22,10 @@ from siteward.core.engine.crew import Crew
 from siteward.core.engine.deaths import LIMIT, TURN_SECONDS, Deaths
 from siteward.core.engine.hints import Hints
 from siteward.core.engine.jumps import Jumps
+from siteward.core.engine.leases import UPKEEP, Leases
 from siteward.core.engine.outage import Outage
 from siteward.core.engine.parts import Parts
+from siteward.core.engine.pokes import EVENTS, RUNS, WORKFLOWS, Pokes
 from siteward.core.engine.rehearsal import Rehearsals
 from siteward.core.engine.runner import Drove, Runner
 from siteward.core.engine.schedules import Schedules
@@ -40,6 +43,8 @@ _log = logging.getLogger(__name__)
 
 SWEEP_SECONDS: Final = 30.0
 """How often the engine looks for what was left: recovery is a loop, not a step of the start."""
+LOOK_SECONDS: Final = 3.0
+"""How often an engine that is one of several looks for events and runs that nobody told it of."""
 STOP_SECONDS: Final = 20.0
 """How long a stop waits for steps that are under way."""
 
@@ -69,6 +74,18 @@ class Engine:
         self._matching: set[str] = set()
         self._again: set[str] = set()
         """Runs that were woken while their driver was about to end."""
+        self.leases = None if parts.alone else Leases(parts)
+        self._pokes = Pokes(
+            parts.store,
+            {
+                EVENTS: lambda: self._guarded("matching", self._match_all_left()),
+                RUNS: lambda: self._guarded("taking up", self._pick_up()),
+                WORKFLOWS: lambda: self._guarded("following", self.follow()),
+            },
+        )
+        self._not_ours: set[str] = set()
+        """Events that another engine was to match, as of the last look."""
+        self._left_by_others: set[str] = set()
         self._timer = Timer(parts.clock, self._next_due, lambda: self._guarded("timer", self.fire_due()))
         self._stopping = False
 
@@ -76,24 +93,56 @@ class Engine:
     async def start(self) -> None:
         """Take up what the last process left, then wait for what comes."""
         await self._look_at_the_clock()
+        if self.leases is not None:
+            await self._join(self.leases)
         await self.refresh()
-        await self.sweep()
-        self._tasks.start("timer", self._timer.run())
+        if self._parts.drives:
+            await self.sweep()
+            self._tasks.start("timer", self._timer.run())
         self._tasks.start("sweeper", self._sweeper())
         self._tasks.start("retention", self._forgetting())
+
+    async def _join(self, leases: Leases) -> None:
+        """Be one of several: beat, hear what the others tell, and look by itself for what was not heard."""
+        await leases.join()
+        self._pokes.begin()
+        self._tasks.start("beat", leases.run())
+        self._tasks.start("pokes", self._pokes.run())
+        if self._parts.drives:
+            self._tasks.start("looker", self._looker())
 
     async def stop(self) -> None:
         """Start nothing more, let steps under way end, and let go. What still runs is taken up at the next start."""
         self._stopping = True
-        await self._tasks.stop(0)
+        joined = self.leases is not None and "beat" in self._tasks
+        await self._pokes.end()
+        await self._tasks.stop(0, but={"beat"})
         await self._drivers.stop(STOP_SECONDS)
+        await self._tasks.stop(0)
+        if self.leases is not None and joined:
+            await self._guarded("leave", self.leases.leave())
+            self._parts.store.notify(RUNS)
 
     async def refresh(self) -> None:
         """Look again at what is provided and mapped: after an integration came or went, or roles changed."""
-        await self.catalog.refresh()
+        await self.catalog.refresh(says=self._keeps_up)
         self._claims.stranded.clear()
-        await self._schedules.keep()
-        self._timer.look()
+        await self._keep_schedules()
+
+    async def follow(self) -> None:
+        """Take over what other processes of the site saved or switched."""
+        if await self.catalog.follow():
+            await self._keep_schedules()
+
+    async def _keep_schedules(self) -> None:
+        if self._parts.drives:
+            await self._schedules.keep()
+            self._timer.look()
+
+    @property
+    def _keeps_up(self) -> bool:
+        """Whether this process does what one of them does for all."""
+        return self.leases is None or self.leases.holds(UPKEEP)
 
     async def look(self) -> None:
         """Read the workflows and write nothing: for a command beside a running engine."""
@@ -123,6 +172,8 @@ class Engine:
         `CommitFailed` where it is not sure that the event is kept: its source sends it again, if it can."""
         self._matching.add(event.id)
         try:
+            if not self._parts.drives:
+                return (await self._acceptance.leave(event)).runs
             accepted = await self._acceptance.accept(event)
             self._drive(accepted.started)
             if accepted.new:
@@ -175,8 +226,7 @@ class Engine:
     ) -> Saved:
         """Save a file (see `Versions.save`)."""
         saved = await self._versions.save(text, by, workflow_id, base_version, blueprint, also, base_state)
-        await self._schedules.keep()
-        self._timer.look()
+        await self._edited()
         return saved
 
     async def set_state(
@@ -184,8 +234,12 @@ class Engine:
     ) -> None:
         """Turn a workflow Off, to Test or On (see `Versions.set_state`)."""
         await self._versions.set_state(workflow_id, state, by, also, base_version)
-        await self._schedules.keep()
-        self._timer.look()
+        await self._edited()
+
+    async def _edited(self) -> None:
+        await self._keep_schedules()
+        if self.leases is not None:
+            self._parts.store.notify(WORKFLOWS)
 
     async def cancel(self, run_id: str, by: str, also: Also = nothing_also) -> None:
         """End a run (see `Versions.cancel`)."""
@@ -202,17 +256,32 @@ class Engine:
         await self._waits.listen()
         matched = await self._match_left()
         await self._versions.end_what_is_off()
-        left = await self._parts.store.fetch("SELECT id FROM workflow_runs WHERE state = 'running'")
+        running = await self._pick_up()
+        woken = await self._waits.settle()
+        self._drive(woken)
+        self._swept = True
+        return bool(matched or running or woken)
+
+    async def _pick_up(self) -> bool:
+        """Drive what runs and has no driver. Of several engines each has its own runs, and those of the dead are taken first."""
+        if not self._parts.drives or self._stopping:
+            return False
+        query, params = "SELECT id FROM workflow_runs WHERE state = 'running'", dict[str, Any]()
+        taken: set[str] | None = None
+        if self.leases is not None:
+            taken = await self.leases.take_up()
+            if taken is not None:
+                self._timer.look()
+            query, params = f"{query} AND lease_owner = :owner", {"owner": self._parts.owner}
+        left = await self._parts.store.fetch(query, params)
         held = self._claims.stranded | self._rehearsals.trying
         held |= self._deaths.waiting.keys()
         running = [row["id"] for row in left if row["id"] not in self._drivers and row["id"] not in held]
-        at_once = await self._deaths.sort(running)
-        woken = await self._waits.settle()
-        self._drive((*at_once, *woken))
+        at_once = await self._deaths.sort(running, None if self.leases is None else taken or set())
+        self._drive(at_once)
         if self._deaths.waiting and "suspects" not in self._tasks:
             self._tasks.start("suspects", self._one_by_one())
-        self._swept = True
-        return bool(matched or running or woken or self._deaths.waiting)
+        return bool(running or self._deaths.waiting)
 
     async def _one_by_one(self) -> None:
         """Let suspects go on, each when the one before has come to rest, and bury those that had their turns."""
@@ -233,15 +302,38 @@ class Engine:
 
     async def _match_left(self) -> bool:
         """Match events whose row is there and whose runs are not: a crash came between, or a database that gave no answer."""
+        if not self._parts.drives or self._stopping:
+            return False
         unmatched = "SELECT * FROM events WHERE matched IS NULL ORDER BY accepted_at LIMIT 100"
         found = [row for row in await self._parts.store.fetch(unmatched) if row["id"] not in self._matching]
-        return any([await self._match_again(rows.event_from_row(row)) for row in found])
+        by_camera: dict[str | None, list[Event]] = {}
+        for row in self._ours(found):
+            by_camera.setdefault(row["camera"], []).append(rows.event_from_row(row))
+        return any(await asyncio.gather(*(self._match_in_order(events) for events in by_camera.values())))
+
+    async def _match_all_left(self) -> None:
+        while await self._match_left():
+            pass
+
+    async def _match_in_order(self, events: Sequence[Event]) -> bool:
+        return any([await self._match_again(event) for event in events])
 
     async def _match_again(self, event: Event) -> bool:
-        # What the first sweep finds, a dead process left.
-        if not self._swept and not await self._deaths.may_match(event):
+        # What the first sweep finds, a dead process left; and what another engine was to match and did not.
+        left = not self._swept or event.id in self._left_by_others
+        if left and not await self._deaths.may_match(event):
             return False
         return await self._match(event)
+
+    def _ours(self, found: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Of several engines that see an event each leaves it to one, and takes it at the next look where that one did not."""
+        if self.leases is None:
+            return found
+        place, of = self.leases.place
+        theirs = {row["id"] for row in found if crc32(row["id"].encode()) % of != place}
+        self._left_by_others = theirs & self._not_ours
+        self._not_ours = theirs
+        return [row for row in found if row["id"] not in theirs or row["id"] in self._left_by_others]
 
     async def _match(self, event: Event) -> bool:
         """Match an event that was accepted with something else; whether it could be matched."""
@@ -267,14 +359,17 @@ class Engine:
     async def _look_at_the_clock(self) -> None:
         """Before anything is called due or over: whether the wall clock still is what it was."""
         if await self._jumps.look():
-            await self._schedules.keep()
-            self._timer.look()
+            await self._keep_schedules()
 
     async def _next_due(self) -> datetime | None:
         due = [moment for moment in (await self._waits.next_due(), await self._schedules.next_due()) if moment]
         return min(due, default=None)
 
     def _drive(self, runs: Iterable[Run | str]) -> None:
+        if not self._parts.drives:
+            if any(True for _ in runs):
+                self._parts.store.notify(RUNS)
+            return
         for run in runs:
             run_id = run if isinstance(run, str) else run.id
             if run_id in self._drivers:
@@ -323,17 +418,31 @@ class Engine:
     async def _sweeper(self) -> None:
         while True:
             await self._parts.clock.sleep_until(self._parts.clock.now() + timedelta(seconds=SWEEP_SECONDS))
-            await self._guarded("sweeper", self._look_at_the_clock())
-            await self._guarded("sweeper", self.sweep())
+            if self.leases is not None:
+                await self._guarded("sweeper", self.follow())
+            if self._parts.drives:
+                await self._guarded("sweeper", self._look_at_the_clock())
+                await self._guarded("sweeper", self.sweep())
             await self._guarded("sweeper", self._outage.look())
-            await self._guarded("sweeper", self._parts.store.submit(rows.end_rehearsals(self._parts.now())))
+            if self._keeps_up:
+                await self._guarded("sweeper", self._parts.store.submit(rows.end_rehearsals(self._parts.now())))
+                if self.leases is not None:
+                    await self._guarded("sweeper", self.leases.forget())
             self._timer.look()
 
     async def _forgetting(self) -> None:
         """A pass over a large past takes its time; nobody's recovery waits for it."""
         while True:
             await self._parts.clock.sleep_until(self._parts.clock.now() + timedelta(seconds=SWEEP_SECONDS))
-            await self._guarded("retention", self._retention.tick())
+            if self._keeps_up:
+                await self._guarded("retention", self._retention.tick())
+
+    async def _looker(self) -> None:
+        """What another process left to this one, and what the dead left, where no poke told."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            await self._guarded("looker", self._match_left())
+            await self._guarded("looker", self._pick_up())
 
     async def _guarded(self, name: str, work: Awaitable[object]) -> bool:
         """Whether the work could finish. A database that is busy, full or away, and a row that nobody can read, stop neither timer nor

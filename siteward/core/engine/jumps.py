@@ -50,6 +50,9 @@ class Jumps:
         offset = now - boot
         # The first look of a process is for what happened while there was none.
         jump = 0.0 if self._offset is None else offset - self._offset
+        if abs(jump) >= RANGE_SECONDS / 2:
+            # The clock that never jumps counts in another range: of a server that was started anew. Nothing is known of the wall clock.
+            jump = 0.0
         jumped = abs(jump) >= NOTICED_SECONDS
         if jumped or self._offset is None:
             await self._redate(now, boot, jump)

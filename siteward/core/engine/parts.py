@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import uuid4
 
 from siteward.core.agent import LLMClient
@@ -18,8 +18,13 @@ from siteward.core.engine.site_services import SiteServices
 from siteward.core.ids import Ids
 from siteward.core.plugins.objects import Action, Host, StepKind
 from siteward.core.store.boundaries import Boundaries, NoBoundaries
+from siteward.core.store.statements import IN_TURN, Op
 from siteward.core.store.store import Store
 
+_IN_TURN: Final = (Op(IN_TURN),)
+
+AtBeat = Callable[[], Awaitable[None]]
+"""Done at each beat of a process that shares its site: its clock agrees with the others'."""
 Validate = Callable[[str, Registry, SiteView | None], Report]
 """Reads a workflow's text: `contract.validate` with its site."""
 
@@ -57,7 +62,8 @@ class NoModels:
 class Parts:
     """`always_suspend` drops every run from memory after each step and reads it again, which proves that its rows are all it needs.
     `owner` names this engine in the runs that it holds, and no other one before or after it; `alone` says that no other engine works on this
-    database."""
+    database. `name` is what people call this process among those of the site; one that does not `drive` accepts events and answers, and leaves
+    matching and runs to the others."""
 
     store: Store
     skills: Provided
@@ -74,6 +80,14 @@ class Parts:
     always_suspend: bool = False
     owner: str = field(default_factory=lambda: f"engine-{uuid4().hex}")
     alone: bool = True
+    name: str = "main"
+    drives: bool = True
+    at_beat: AtBeat | None = None
+
+    @property
+    def in_turn(self) -> tuple[Op, ...]:
+        """What a write begins with that changes rows which other engines change too."""
+        return () if self.alone else _IN_TURN
 
     def now(self) -> float:
         """The wall clock as rows carry it."""

@@ -140,21 +140,25 @@ def move_run(
     )
 
 
-def hold_run(run_id: str, fence: int) -> Op:
-    """Nothing changes but the certainty that this run is still ours: written with an intent."""
+def hold_run(run_id: str, fence: int, workflow_state: str | None = None) -> Op:
+    """Nothing changes but the certainty that this run is still ours: written with an intent. With `workflow_state` also the certainty that its
+    workflow is in that state, whichever process switches it."""
+    held = "UPDATE workflow_runs SET fence = fence WHERE id = :id AND fence = :fence AND state = 'running'"
+    if workflow_state is None:
+        return Op(held, {"id": run_id, "fence": fence}, expect=1)
     return Op(
-        "UPDATE workflow_runs SET fence = fence WHERE id = :id AND fence = :fence AND state = 'running'",
-        {"id": run_id, "fence": fence},
+        f"{held} AND EXISTS (SELECT 1 FROM workflows w WHERE w.id = workflow_runs.workflow_id AND w.state = :state)",
+        {"id": run_id, "fence": fence, "state": workflow_state},
         expect=1,
     )
 
 
-def wake_run(run_id: str, fence: int, position: JSON) -> Op:
-    """A waiting run goes on, with the reason of it in its position."""
+def wake_run(run_id: str, fence: int, position: JSON, owner: str | None) -> Op:
+    """A waiting run goes on, with the reason of it in its position. `owner` drives it from here; None: whoever held it before."""
     return Op(
-        "UPDATE workflow_runs SET position = :position, state = 'running', fence = fence + 1 "
-        "WHERE id = :id AND fence = :fence AND state = 'waiting'",
-        {"id": run_id, "fence": fence, "position": dump(position)},
+        "UPDATE workflow_runs SET position = :position, state = 'running', fence = fence + 1, "
+        "lease_owner = COALESCE(:owner, lease_owner) WHERE id = :id AND fence = :fence AND state = 'waiting'",
+        {"id": run_id, "fence": fence, "position": dump(position), "owner": owner},
         expect=1,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from typing import Final
 
 from sqlalchemy import select
 
@@ -29,6 +30,11 @@ from siteward.core.store.schema import workflow_run_steps, workflow_runs
 
 _log = logging.getLogger(__name__)
 
+_STATE: Final = (
+    "SELECT workflows.state FROM workflow_runs JOIN workflows ON workflows.id = workflow_runs.workflow_id "
+    "WHERE workflow_runs.id = :run AND workflow_runs.fence = :fence AND workflow_runs.state = 'running'"
+)
+
 
 @dataclass(slots=True)
 class Drove:
@@ -52,10 +58,19 @@ class Runner:
         self._catalog = catalog
         self._claims = claims
         self._commits = Commits(parts)
-        self._acting = Acting(parts, self._state_of, self._commits.intent)
+        self._acting = Acting(parts, self._state_for_act, self._commits.intent)
 
     def _state_of(self, workflow_id: str) -> State:
         return self._catalog.get(workflow_id).state
+
+    async def _state_for_act(self, run: Run) -> State:
+        """By what this process holds where it is the only one; else by the rows, since a switch in another process may not be known here."""
+        if self._parts.alone:
+            return self._state_of(run.plan.workflow_id)
+        found = await self._parts.store.fetch(_STATE, {"run": run.id, "fence": run.fence})
+        if not found:
+            raise LostRace(f"Run {run.id} is not ours any more.", where=run.id)
+        return State(found[0]["state"])
 
     async def drive(self, run: Run | str) -> Drove:
         """Drive a run as far as it goes now: one that this process has just made, or one that is taken up by its id."""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from sqlalchemy import select
@@ -133,8 +134,9 @@ class Schedules:
 
     def _row(self, key: str, due: datetime) -> Op:
         return Op(
-            "INSERT INTO waits (id, kind, due_at, state, payload) VALUES (:id, 'schedule', :due, 'open', :payload)",
-            {"id": self._parts.ids.new(), "due": due.timestamp(), "payload": rows.dump({"key": key})},
+            "INSERT INTO waits (id, kind, due_at, state, payload) VALUES (:id, 'schedule', :due, 'open', :payload) "
+            "ON CONFLICT (id) DO UPDATE SET due_at = excluded.due_at, state = 'open' WHERE waits.state <> 'open'",
+            {"id": _row_id(key), "due": due.timestamp(), "payload": rows.dump({"key": key})},
         )
 
     def _said(self, workflow_id: str, key: str, use: TriggerUse, said: str | None, now: datetime) -> tuple[Op, ...]:
@@ -148,6 +150,11 @@ class Schedules:
 def _key(workflow_id: str, use: TriggerUse) -> str:
     """A schedule by its workflow, its place and what it says: an edit of the time makes a new one."""
     return f"{workflow_id}/{name_of_use(use)}/{rows.dump(_plain(use))}"
+
+
+def _row_id(key: str) -> str:
+    """Of several engines that make the row of a schedule, one makes it."""
+    return f"schedule:{sha256(key.encode()).hexdigest()[:32]}"
 
 
 def _plain(use: TriggerUse) -> dict[str, Any]:

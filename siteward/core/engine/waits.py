@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, select, tuple_
 
 from siteward.core.contract.document import TriggerUse
 from siteward.core.engine import rows
@@ -56,15 +56,22 @@ class Waits:
     # -- their time comes ----------------------------------------------------------------------------------------------
     async def next_due(self) -> datetime | None:
         """When the next wait of a run is due."""
-        found = await self._parts.store.fetch(_NEXT_DUE)
+        query, params = self._own(_NEXT_DUE, {})
+        found = await self._parts.store.fetch(query, params)
         return rows.moment(found[0]["due_at"]) if found else None
 
     async def fire_due(self, run_id: str | None = None) -> tuple[str, ...]:
         """End every wait (of one run) whose time has come."""
-        query, params = (_DUE, {}) if run_id is None else (_DUE_OF_RUN, {"run": run_id})
+        query, params = self._own(_DUE, {}) if run_id is None else (_DUE_OF_RUN, {"run": run_id})
         due = await self._parts.store.fetch(query, {"now": self._parts.now(), "most": BATCH, **params})
         woken = await asyncio.gather(*(self._fire(row) for row in due))
         return tuple(found for found in woken if found is not None)
+
+    def _own(self, query: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Of several engines each ends the waits of the runs that it holds: nobody races for them."""
+        if self._parts.alone:
+            return query.replace(_OWN, ""), params
+        return query, {**params, "owner": self._parts.owner}
 
     async def _fire(self, row: Mapping[str, Any]) -> str | None:
         wait = wait_from_json(rows.load(row["payload"]))
@@ -126,6 +133,12 @@ class Waits:
         """Wake runs (or one that has just parked) for what happened while nobody could wake them."""
         return (*await self._answered(run_id), *await self._missed_events(run_id))
 
+    def _of(self, query: Select[Any], run_id: str | None) -> Select[Any]:
+        """Of one run, or of all that this engine holds."""
+        if run_id is not None:
+            return query.where(workflow_runs.c.id == run_id)
+        return query if self._parts.alone else query.where(workflow_runs.c.lease_owner == self._parts.owner)
+
     async def _answered(self, run_id: str | None) -> tuple[str, ...]:
         """Questions that were answered while their run was under way, or whose wake a crash cut off: the answer's row is the mailbox."""
         query = (
@@ -139,8 +152,7 @@ class Waits:
                 workflow_run_steps.c.status == "waiting",
             )
         )
-        if run_id is not None:
-            query = query.where(workflow_runs.c.id == run_id)
+        query = self._of(query, run_id)
         woken = [await self._wake_answered(row) for row in await self._parts.store.read(query)]
         return tuple(found for found in woken if found is not None)
 
@@ -182,8 +194,7 @@ class Waits:
             .select_from(_with_run().join(workflow_run_steps, _same_step(waits)))
             .where(waits.c.state == "open", waits.c.event_type.is_not(None), workflow_runs.c.state == RunState.WAITING)
         )
-        if run_id is not None:
-            query = query.where(workflow_runs.c.id == run_id)
+        query = self._of(query, run_id)
         woken: dict[str, None] = {}
         open_now = await self._parts.store.read(query)
         if run_id is None:
@@ -256,12 +267,16 @@ class Waits:
             return None
         woken = position_to_json(replace(position, wake=note))
         try:
-            await self._parts.store.submit(*ops, rows.wake_run(run_id, run["fence"], woken))
+            await self._parts.store.submit(*ops, rows.wake_run(run_id, run["fence"], woken, self._driver()))
         except LostRace:
             _log.debug("The wait of run %s ended otherwise.", run_id)
             return None
         self._parts.boundaries.reach("run.woken")
         return run_id
+
+    def _driver(self) -> str | None:
+        """Who goes on with a run that is woken here: this engine. A process that drives none leaves it to the one that held it."""
+        return self._parts.owner if self._parts.drives else None
 
     async def _run(self, run_id: str) -> Mapping[str, Any] | None:
         found = await self._parts.store.fetch("SELECT * FROM workflow_runs WHERE id = :id", {"id": run_id})
@@ -284,9 +299,10 @@ _WAITING_FOR: Final = (
     "SELECT waits.* FROM waits JOIN workflow_runs ON workflow_runs.id = waits.run_id "
     "WHERE waits.state = 'open' AND waits.event_type = :type AND workflow_runs.state = 'waiting'"
 )
+_OWN: Final = " AND workflow_runs.lease_owner = :owner"
 _DUE: Final = (
     "SELECT waits.* FROM waits JOIN workflow_runs ON workflow_runs.id = waits.run_id WHERE waits.state = 'open' "
-    "AND waits.due_at <= :now AND workflow_runs.state = 'waiting' ORDER BY waits.due_at LIMIT :most"
+    f"AND waits.due_at <= :now AND workflow_runs.state = 'waiting'{_OWN} ORDER BY waits.due_at LIMIT :most"
 )
 _DUE_OF_RUN: Final = (
     "SELECT waits.* FROM waits JOIN workflow_runs ON workflow_runs.id = waits.run_id WHERE waits.state = 'open' "
@@ -294,7 +310,7 @@ _DUE_OF_RUN: Final = (
 )
 _NEXT_DUE: Final = (
     "SELECT waits.due_at FROM waits JOIN workflow_runs ON workflow_runs.id = waits.run_id WHERE waits.state = 'open' "
-    "AND waits.due_at IS NOT NULL AND workflow_runs.state = 'waiting' ORDER BY waits.due_at LIMIT 1"
+    f"AND waits.due_at IS NOT NULL AND workflow_runs.state = 'waiting'{_OWN} ORDER BY waits.due_at LIMIT 1"
 )
 """A wait whose run stands still. One that is under way is asked again when it has parked."""
 

@@ -30,8 +30,8 @@ class Session(Protocol):
         """True where this connection is of no more use."""
         ...
 
-    def begin(self) -> None:
-        """Begin a transaction that may write. Raises `NothingKept`."""
+    def begin(self, *, in_turn: bool = False) -> None:
+        """Begin a transaction that may write, `in_turn` with other processes (see `statements.IN_TURN`). Raises `NothingKept`."""
         ...
 
     def run(self, ops: Sequence[Op]) -> None:

@@ -25,6 +25,8 @@ from siteward.core.store.statements import STATEMENTS, Op, Params, numbered_mark
 LOCK_SECONDS: Final = 10
 """How long a write waits for another process that holds a row."""
 CONNECT_SECONDS: Final = 5
+IDLE_SECONDS: Final = 5
+"""A process that was frozen in the middle of a transaction holds up the others for so long; then the server undoes it."""
 SILENT_SECONDS: Final = 15
 """A server that takes nothing off the line for so long is gone."""
 
@@ -126,7 +128,8 @@ class PostgresReader:
 
 
 def _settings(*, writes: bool) -> dict[str, Any]:
-    own = f"-c lock_timeout={LOCK_SECONDS}s" if writes else "-c default_transaction_read_only=on"
+    bounds = f"-c lock_timeout={LOCK_SECONDS}s -c idle_in_transaction_session_timeout={IDLE_SECONDS}s"
+    own = bounds if writes else "-c default_transaction_read_only=on"
     return {
         "connect_timeout": CONNECT_SECONDS,
         "keepalives_idle": 5,

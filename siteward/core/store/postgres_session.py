@@ -13,7 +13,7 @@ from psycopg.pq.abc import PGresult
 
 from siteward.core.store.backend import NothingKept
 from siteward.core.store.errors import CommitFailed, LostRace, WriteRefused
-from siteward.core.store.statements import STATEMENTS, Op, numbered_marks
+from siteward.core.store.statements import IN_TURN, STATEMENTS, Op, numbered_marks
 
 ANSWER_SECONDS: Final = 60
 """A server that says nothing for so long, in the middle of an exchange, is taken for lost."""
@@ -51,8 +51,8 @@ class PostgresSession:
     def lost(self) -> bool:
         return self._lost
 
-    def begin(self) -> None:
-        self._first = [b"BEGIN"]
+    def begin(self, *, in_turn: bool = False) -> None:
+        self._first = [b"BEGIN", IN_TURN.encode()] if in_turn else [b"BEGIN"]
         if len(self._prepared) > STATEMENTS:
             self._prepared.clear()
             self._first.insert(0, b"DEALLOCATE ALL")

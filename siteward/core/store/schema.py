@@ -270,6 +270,24 @@ counters = Table(
     Column("sample", Text),
 )
 
+# -- several processes on one database ------------------------------------------------------------------------------------
+engines = Table(
+    "engines",
+    metadata,
+    _id(),
+    Column("name", Text, nullable=False),
+    Column("drives", Boolean, nullable=False),  # false: accepts and answers, and leaves the rest to the others
+    Column("started_at", Float, nullable=False),  # this and the next by the database's own clock
+    Column("beat_at", Float, nullable=False),  # who has not beaten for 15 s has lost its runs
+    Index(None, "name", unique=True),
+)
+leases = Table(
+    "leases",
+    metadata,
+    _id("name"),  # upkeep, entry:<domain>
+    Column("owner", Text, nullable=False),  # an engine's id
+)
+
 # -- the site ----------------------------------------------------------------------------------------------------------
 site_settings = Table(
     "site_settings",

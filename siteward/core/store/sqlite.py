@@ -96,7 +96,7 @@ class SqliteSession:
     def lost(self) -> bool:
         return self._lost
 
-    def begin(self) -> None:
+    def begin(self, *, in_turn: bool = False) -> None:
         self._command("BEGIN IMMEDIATE")
 
     def run(self, ops: Sequence[Op]) -> None:

@@ -16,6 +16,12 @@ STATEMENTS: Final = 1024
 _TOKEN: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|::|:([A-Za-z_]\w*)")
 
 
+IN_TURN: Final = "SELECT pg_advisory_xact_lock(7483921)"
+"""Of several processes on a PostgreSQL one writes at a time, until it has committed. Taken by what changes rows that others change too, in no order
+that all keep: without it they would block each other in circles, and the server takes a second to notice. A transaction with a rider that has it
+at its beginning takes the lock before all else."""
+
+
 class Op(NamedTuple):
     """One statement with named parameters (`:name`), that SQLite and PostgreSQL both understand. `expect` is the number of rows that it must
     touch, else its rider lost its race."""

@@ -58,6 +58,11 @@ class Store:
         """The database as a person may read it: of SQLite its file."""
         return self.backend.name
 
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may write to this database: it is a server's."""
+        return self.backend.poke("") is not None
+
     async def submit(self, *ops: Op) -> None:
         """Commit `ops` as one (see `Writer.send`)."""
         await self.send(*ops)

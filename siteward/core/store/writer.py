@@ -25,7 +25,7 @@ from typing import Final
 from siteward.core.store.backend import Backend, NothingKept, Session
 from siteward.core.store.boundaries import Boundaries, NoBoundaries
 from siteward.core.store.errors import CommitFailed, LostRace, StoreClosed, WriteRefused
-from siteward.core.store.statements import Op
+from siteward.core.store.statements import IN_TURN, Op
 
 __all__ = ["Op", "Writer"]
 
@@ -199,7 +199,7 @@ class Writer:
         self._boundaries.reach("commit.begin")
         try:
             session = self._connected()
-            session.begin()
+            session.begin(in_turn=any(rider.ops[0].sql is IN_TURN for rider in riders if rider.ops))
         except NothingKept as error:
             _fail_all(riders, error)
             return True
