@@ -47,6 +47,8 @@ class LazyGroup(click.Group):
         "run": "site:run_command",
         "runs": "site:runs_command",
         "try": "site:try_command",
+        "engine": "engine:engine_command",
+        "web": "engine:web_command",
         "demo": "demo:demo_command",
         "validate": "files:validate_command",
         "explain": "files:explain_command",

@@ -22,6 +22,7 @@ from siteward.core.contract.registry import Registry
 from siteward.core.engine.engine import Engine
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.seam import HostStep
+from siteward.core.entries import Entries
 from siteward.core.errors import SitewardError
 from siteward.core.held_skills import HeldSkills
 from siteward.core.ids import TimedIds
@@ -34,7 +35,9 @@ from siteward.core.plugins.discovery import find_custom, find_packages, find_shi
 from siteward.core.plugins.loader import load
 from siteward.core.plugins.registry import Loaded, LoadState
 from siteward.core.plugins.setup import SetUp
+from siteward.core.shared_clock import SharedClock
 from siteward.core.site.configuration import SiteConfiguration, read_configuration
+from siteward.core.site.people import PEOPLE
 from siteward.core.site.services import ServicesOfSite
 from siteward.core.site.site import Chance, Site
 from siteward.core.site_folder import CONFIGURATION, DATABASE, database_url
@@ -48,7 +51,7 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """An opened site. `skills` is what its integrations provide now."""
+    """An opened site. `skills` is what its integrations provide now; `imports` says whether this process takes the folder's workflow files."""
 
     folder: Path
     site: Site
@@ -58,6 +61,8 @@ class Host:
     integrations: IntegrationHost
     models: OpenModels
     set_up: SetUp
+    entries: Entries
+    imports: bool
     meters: HostMeters
     loop_lag: LoopLag
 
@@ -72,12 +77,32 @@ class Host:
     async def start(self) -> None:
         """Set integrations up and take up the work. Raises nothing for an integration that fails: its record says why."""
         await self.engine.refresh()
-        settings = self.site.configuration.integrations
-        self.skills.now = await self.set_up.start(self.skills.now, settings)
-        await self.engine.start()
+        if self.engine.leases is None:
+            await self.entries.start()
+            await self.engine.start()
+        else:
+            # A process that is not known to the others yet holds nothing.
+            await self.engine.start()
+            await self.entries.start()
         self.integrations.begin_work()
+        if not self.imports:
+            return
         view = self.services.view(None)
         await import_new_files(self.folder, self.site, self.engine, self.registry, view)
+
+    async def living(self) -> list[dict[str, Any]]:
+        """The processes of the site that are alive; none where it is the only one."""
+        return [] if self.engine.leases is None else await self.engine.leases.living()
+
+    async def drain(self) -> None:
+        """Give up the places at brokers that a removed engine of this name has; what they hold for it is accepted first. Raises `NotReady`
+        where a broker is not there."""
+        await self.engine.start()
+        await self.entries.share()
+        self.integrations.begin_work()
+        for entry in self.set_up.entries:
+            if entry.transport is not None:
+                await entry.transport.leave()
 
     def validate(self, text: str, saver: str | None) -> Report:
         return validate(text, self.registry, self.services.view(saver))
@@ -165,10 +190,11 @@ async def open_host(
     applies: bool = True,
     migrates: bool = True,
     replica: str = MAIN,
+    drives: bool = True,
 ) -> AsyncIterator[Host]:
     """Open the site in `folder` and close it again, in the reverse order. `database` is another file than the site's own. Without `applies`
     what the configuration says is held and not written; without `migrates` the database is taken as it is (see `beside`). `replica` is the
-    name of this process among those that serve the site.
+    name of this process among those that serve the site; one that does not `drive` accepts and answers, and leaves matching and runs to the others.
 
     Raises `ConfigurationInvalid`, and what the store raises.
     """
@@ -182,6 +208,9 @@ async def open_host(
         url = database_url(folder, configuration.database) if database is None else f"sqlite:///{database}"
         store = await Store.open(url, boundaries, migrates=migrates)
         exits.push_async_callback(store.close)
+        shared = None
+        if store.shared:
+            clock = shared = await SharedClock.agreed(clock, store)
         by_chance = Chance(lambda: secrets.token_urlsafe(32), chance.choice)
         site = await Site.open(store, configuration, clock, ids, by_chance, applies=applies)
         exits.enter_context(site.guard.armed())
@@ -205,13 +234,39 @@ async def open_host(
                 models=models,
                 meters=meters,
                 boundaries=boundaries or NoBoundaries(),
+                alone=shared is None,
+                name=replica,
+                drives=drives,
+                at_beat=None if shared is None else shared.agree,
             )
         )
         integrations.bind(engine.accept)
         exits.push_async_callback(engine.stop)
         set_up = SetUp(integrations)
-        exits.push_async_callback(set_up.stop)
+        entries = Entries(engine, skills, set_up, configuration.integrations, drives=drives)
+        exits.push_async_callback(entries.stop)
+        if shared is not None:
+            await exits.enter_async_context(_hearing_of_people(site))
         watching = asyncio.create_task(loop_lag.watch(), name="siteward-loop-lag")
         exits.callback(watching.cancel)
         exits.enter_context(LoopWatch().running())
-        yield Host(folder, site, services, engine, skills, integrations, models, set_up, meters, loop_lag)
+        yield Host(
+            folder, site, services, engine, skills, integrations, models, set_up, entries, applies, meters, loop_lag
+        )
+
+
+@asynccontextmanager
+async def _hearing_of_people(site: Site) -> AsyncIterator[None]:
+    """Accounts that another process of the site made or closed are known here too."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    def heard(_channel: str) -> None:
+        task = asyncio.create_task(site.people.refresh(), name="siteward-people")
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    end = site.store.listen((PEOPLE,), heard)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(end)

@@ -58,7 +58,7 @@ class Several:
     def sql(self, statement: str) -> list[tuple[Any, ...]]:
         """A statement of somebody who looks from outside."""
         with psycopg.connect(self.url, autocommit=True) as connection:
-            text: LiteralString = statement  # type: ignore[assignment]  # a test's own words
+            text: LiteralString = statement  # a test's own words
             cursor = connection.execute(text)
             return cursor.fetchall() if cursor.description else []
 

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from siteward.core.contract.document import State
+from siteward.core.engine.catalog import Catalog
 from siteward.core.engine.waits import AlreadyAnswered
 from siteward.core.plugins.objects import ActionCall
 from siteward.core.store.schema import alerts, events, workflow_approvals, workflow_runs
@@ -220,6 +221,25 @@ async def test_the_web_process_accepts_and_answers_and_the_engine_does_the_rest(
 
     await until(ended)
     assert len(engine.outside.named("gate.open")) == 1
+
+
+async def test_an_event_that_waits_for_an_engine_meets_one_that_knows_the_workflows(
+    several: Several, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new engine hears of the event at once, and reads its workflows slowly."""
+    web = await several.web()
+    await web.save(LOGS % "0s")
+    await web.engine.accept(web.vehicle())
+    refresh = Catalog.refresh
+
+    async def slowly(self: Catalog, *, says: bool = True) -> None:
+        await asyncio.sleep(1.0)
+        await refresh(self, says=says)
+
+    monkeypatch.setattr(Catalog, "refresh", slowly)
+    engine = await several.engine("a")
+    await engine.engine.drain()
+    assert await engine.logged() == ["seen"]
 
 
 async def test_what_no_poke_told_is_found_by_looking(several: Several, monkeypatch: pytest.MonkeyPatch) -> None:

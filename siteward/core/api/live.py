@@ -37,6 +37,9 @@ LONGEST_GAP: Final = 2000
 HEARTBEAT_SECONDS: Final = 25.0
 SEND_SECONDS: Final = 10.0
 AGAIN_SECONDS: Final = 1.0
+OTHERS_SECONDS: Final = 0.5
+"""How often it is looked for what other processes of the site committed."""
+GAP_SECONDS: Final = 2.0
 MOST_PAGES: Final = 200
 MOST_OF_ONE: Final = 20
 """Pages of one person: nobody takes the stream from the others."""
@@ -97,7 +100,9 @@ class Live:
 
     async def _feed(self) -> None:
         while True:
-            await self._grown.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(OTHERS_SECONDS if self._store.shared else None):
+                    await self._grown.wait()
             self._grown.clear()
             try:
                 await self._give()
@@ -109,11 +114,24 @@ class Live:
     async def _give(self) -> None:
         """Offer every page what was committed since the last time."""
         while self._pages and (rows := await self._after(self._last)):
+            if self._store.shared and not (rows := self._whole(rows)):
+                return
             await self._recheck()
             self._last = rows[-1]["id"]
             for page in self._pages:
                 for row in rows:
                     page.offer(row)
+
+    def _whole(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Of several processes one may take a number and commit it after the next: what stands behind a gap waits for it, but not for long, since
+        a write that was undone leaves one too."""
+        long_ago = self._host.site.clock.now().timestamp() - GAP_SECONDS
+        last = self._last
+        for count, row in enumerate(rows):
+            if row["id"] != last + 1 and row["at"] > long_ago:
+                return rows[:count]
+            last = row["id"]
+        return rows
 
     async def _recheck(self) -> None:
         """Where an account or a session changed, look at each page's anew before anything more is sent."""

@@ -7,6 +7,7 @@ next start must not reach a running host through somebody who only lists its run
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +24,11 @@ async def host_beside(folder: Path) -> AsyncIterator[Host]:
     """The site to look at; where no host ever ran, over an empty database that is thrown away. Raises as `open_host`, and `DatabaseOlder`."""
     configuration = await asyncio.to_thread(read_configuration, folder / CONFIGURATION)
     if configuration.database or (folder / DATABASE).exists():
-        async with open_host(folder, configuration=configuration, applies=False, migrates=False) as host:
+        name = f"beside-{os.getpid()}"
+        opened = open_host(
+            folder, configuration=configuration, applies=False, migrates=False, replica=name, drives=False
+        )
+        async with opened as host:
             yield host
         return
     with tempfile.TemporaryDirectory(prefix="siteward-") as scratch:

@@ -108,13 +108,14 @@ async def _run(folder: Path, configuration: SiteConfiguration, port: int | None,
         chosen = configuration.port if port is None else port
         async with serving(host, configuration.host, chosen) as address:
             lock.tell(address)
-            await _greet(host, address)
+            await greet(host, address)
             settle_collector()
             await stopped.wait()
             out.print("Stopping ...")
 
 
-async def _greet(host: Host, address: str) -> None:
+async def greet(host: Host, address: str) -> None:
+    """Say where the site is, what is wrong with it, and the one-time code while it has no admin."""
     health = await host.health()
     for part in health["parts"]:
         if not part["ok"]:

@@ -78,9 +78,9 @@ class Engine:
         self._pokes = Pokes(
             parts.store,
             {
+                WORKFLOWS: lambda: self._guarded("following", self.follow()),
                 EVENTS: lambda: self._guarded("matching", self._match_all_left()),
                 RUNS: lambda: self._guarded("taking up", self._pick_up()),
-                WORKFLOWS: lambda: self._guarded("following", self.follow()),
             },
         )
         self._not_ours: set[str] = set()
@@ -94,19 +94,21 @@ class Engine:
         """Take up what the last process left, then wait for what comes."""
         await self._look_at_the_clock()
         if self.leases is not None:
-            await self._join(self.leases)
+            await self.leases.join()
+            self._tasks.start("beat", self.leases.run())
         await self.refresh()
+        if self.leases is not None:
+            self._listen()
         if self._parts.drives:
             await self.sweep()
             self._tasks.start("timer", self._timer.run())
         self._tasks.start("sweeper", self._sweeper())
         self._tasks.start("retention", self._forgetting())
 
-    async def _join(self, leases: Leases) -> None:
-        """Be one of several: beat, hear what the others tell, and look by itself for what was not heard."""
-        await leases.join()
+    def _listen(self) -> None:
+        """Hear what the others tell, and look by itself for what was not heard: from when the workflows are known, since an event that is matched
+        without them starts nothing."""
         self._pokes.begin()
-        self._tasks.start("beat", leases.run())
         self._tasks.start("pokes", self._pokes.run())
         if self._parts.drives:
             self._tasks.start("looker", self._looker())
@@ -146,6 +148,10 @@ class Engine:
 
     async def look(self) -> None:
         """Read the workflows and write nothing: for a command beside a running engine."""
+        if self.leases is not None:
+            # What it tries is its own: no engine takes that for left behind.
+            await self.leases.join()
+            self._tasks.start("beat", self.leases.run())
         await self.catalog.refresh(says=False)
 
     async def drain(self) -> None:

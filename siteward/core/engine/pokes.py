@@ -20,7 +20,7 @@ Look = Callable[[], Awaitable[object]]
 
 
 class Pokes:
-    """Looks where it was poked, one look at a time; pokes that come meanwhile make one more."""
+    """Looks where it was poked, one look after the other in the order of `looks`; pokes that come meanwhile make one more."""
 
     def __init__(self, store: Store, looks: Mapping[str, Look]) -> None:
         self._store = store
@@ -45,8 +45,9 @@ class Pokes:
             await self._poked.wait()
             self._poked.clear()
             told, self._told = self._told, set()
-            for channel in sorted(told):
-                await self._looks[channel]()
+            for channel, look in self._looks.items():
+                if channel in told:
+                    await look()
 
     def _heard(self, channel: str) -> None:
         self._told.add(channel)

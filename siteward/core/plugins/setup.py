@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import Any, Final
 
 import voluptuous as vol
@@ -31,11 +31,18 @@ class SetUp:
         self._entries: dict[str, tuple[Entry, Integration]] = {}
 
     async def start(
-        self, loaded: Loaded, settings: Mapping[str, Mapping[str, Any]], *, seconds: float = SETUP_SECONDS
+        self,
+        loaded: Loaded,
+        settings: Mapping[str, Mapping[str, Any]],
+        *,
+        seconds: float = SETUP_SECONDS,
+        domains: Container[str] | None = None,
     ) -> Loaded:
-        """Set up each integration that has something to set up, with its settings. Returns what works; those that do not have left
-        it, and their records say why."""
+        """Set up each integration (of `domains`) that has something to set up, with its settings. Returns what works; those that do not have
+        left it, and their records say why."""
         for domain, integration in tuple(loaded.integrations.items()):
+            if domains is not None and domain not in domains:
+                continue
             if domain not in loaded.integrations or not integration.registered.implements("siteward_setup"):
                 continue
             entry = Entry(domain, settings.get(domain, {}))
@@ -55,13 +62,17 @@ class SetUp:
     async def stop(self) -> None:
         """Let go of all of them, the last first. One that raises or hangs keeps none of the others."""
         while self._entries:
-            domain, (entry, integration) = self._entries.popitem()
-            if integration.registered.implements("siteward_unload"):
-                hook = integration.registered.hooks.hook.siteward_unload
-                _log_failure(
-                    domain, await attempt_async(_call(hook, site=self._host, entry=entry), UNLOAD_SECONDS), "unload"
-                )
-            await self._close(entry)
+            await self.let_go(next(reversed(self._entries)))
+
+    async def let_go(self, domain: str) -> None:
+        """Let go of one of them."""
+        entry, integration = self._entries.pop(domain)
+        if integration.registered.implements("siteward_unload"):
+            hook = integration.registered.hooks.hook.siteward_unload
+            _log_failure(
+                domain, await attempt_async(_call(hook, site=self._host, entry=entry), UNLOAD_SECONDS), "unload"
+            )
+        await self._close(entry)
 
     def entry(self, domain: str) -> Entry | None:
         """The entry of a set-up integration."""

@@ -21,6 +21,8 @@ from .permissions import Person, SiteRole
 from .rows import delete, insert
 
 ALL_CAMERAS = "*"
+PEOPLE = "siteward_people"
+"""What is poked where an account changed."""
 _NAME = re.compile(r"^[a-z][a-z0-9._-]{0,39}$")
 _CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
@@ -77,6 +79,11 @@ class People:
         self._known = {person.name: person for person in await self.everyone()}
         self.revision += 1
 
+    async def _changed(self) -> None:
+        """Other processes of the site know everybody too."""
+        await self.refresh()
+        self._store.notify(PEOPLE)
+
     async def has_admin(self) -> bool:
         """Whether somebody set the site up."""
         rows = await self._store.read(
@@ -106,7 +113,7 @@ class People:
             await self._store.submit(claim, *self._made(row, None, Actor(f"user:{name}", address)))
         except LostRace as error:
             raise SetupClosed("This site is set up already. Log in, or ask its admin for an account.") from error
-        await self.refresh()
+        await self._changed()
         return await self._by_id(str(row["id"]))
 
     async def create(
@@ -119,7 +126,7 @@ class People:
             await self._store.submit(taken, *self._made(row, cameras, actor))
         except LostRace as error:
             raise Conflict(f"There is an account {name} already. Choose another name.") from error
-        await self.refresh()
+        await self._changed()
         return await self._by_id(str(row["id"]))
 
     async def log_in(self, name: str, password: str) -> Person:
@@ -183,7 +190,7 @@ class People:
             )
         except LostRace as error:
             raise NotAllowed(f"{name} is the last admin of this site. Make another admin first.") from error
-        await self.refresh()
+        await self._changed()
 
     async def _row(self, name: str, password: str, role: SiteRole) -> dict[str, object]:
         if not _NAME.match(name):
