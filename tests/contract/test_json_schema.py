@@ -46,7 +46,7 @@ def test_accepted_files_fit_the_schema(file: Expected) -> None:
     "name",
     ["095-limit-as-text", "101-unknown-top-key", "105-no-name", "111-severity-urgent", "119-then-is-empty", "121-empty-conditions",
      "124-two-kinds-in-one-step", "150-trigger-nobody-has", "152-action-nobody-has", "155-condition-nobody-has", "174-six-tools",
-     "176-gate-as-a-tool", "117-two-triggers", "122-step-of-a-name-only"],
+     "176-gate-as-a-tool", "117-two-triggers", "122-step-of-a-name-only", "340-missed-twice"],
 )  # fmt: skip
 def test_plain_mistakes_do_not_fit_the_schema(name: str) -> None:
     file = next(file for file in files("refused") if file.name == name)

@@ -182,6 +182,7 @@ def test_the_policy_skip_fires_nothing_late() -> None:
     found = catch_up({"every": "15m"}, DUE, DUE + timedelta(minutes=40), BERLIN, policy=Missed.SKIP)
     assert found.fire == ()
     assert found.next == DUE + timedelta(minutes=45)
+    assert found.said == "Missed at 2026-06-01 07:00: this schedule skips what is late."
 
 
 def test_the_policy_all_fires_each_within_the_grace() -> None:
@@ -192,6 +193,7 @@ def test_the_policy_all_fires_each_within_the_grace() -> None:
 def test_the_policy_all_is_bounded() -> None:
     found = catch_up({"every": "1s"}, DUE, DUE + timedelta(minutes=50), BERLIN, policy=Missed.ALL)
     assert len(found.fire) == CATCH_UP_LIMIT
+    assert found.said == "Missed since 2026-06-01 07:00; fired for the newest 100 times only."
 
 
 def test_a_clock_that_jumped_two_years_does_not_fire_two_years() -> None:

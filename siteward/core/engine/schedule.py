@@ -154,7 +154,7 @@ def catch_up(
         fire = passed[-1:]
     else:
         fire = passed[-CATCH_UP_LIMIT:]
-    return CatchUp(fire, upcoming, _say(due, now, fire, zone, grace))
+    return CatchUp(fire, upcoming, _say(due, now, fire, zone, grace, policy))
 
 
 ON_TIME: Final = timedelta(seconds=60)
@@ -174,10 +174,17 @@ def _passed(
     return tuple(found)
 
 
-def _say(due: datetime, now: datetime, fire: tuple[datetime, ...], zone: str, grace: timedelta) -> str | None:
+def _say(
+    due: datetime, now: datetime, fire: tuple[datetime, ...], zone: str, grace: timedelta, policy: Missed
+) -> str | None:
     if fire and fire[0] <= due:
         return None
-    local = due.astimezone(zone_named(zone))
-    if fire:
-        return f"Missed since {local:%Y-%m-%d %H:%M}; fired for the newest time only."
-    return f"Missed at {local:%Y-%m-%d %H:%M}: {say_duration((now - due).total_seconds())} late, more than the grace of {say_duration(grace.total_seconds())}."
+    moment = f"{due.astimezone(zone_named(zone)):%Y-%m-%d %H:%M}"
+    if policy is Missed.SKIP:
+        return f"Missed {'since' if fire else 'at'} {moment}: this schedule skips what is late."
+    if not fire:
+        late, most = say_duration((now - due).total_seconds()), say_duration(grace.total_seconds())
+        return f"Missed at {moment}: {late} late, more than the grace of {most}."
+    if policy is Missed.ALL and len(fire) > 1:
+        return f"Missed since {moment}; fired for the newest {len(fire)} times only."
+    return f"Missed since {moment}; fired for the newest time only."

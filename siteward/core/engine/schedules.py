@@ -19,7 +19,7 @@ from siteward.core.engine.catalog import Catalog
 from siteward.core.engine.matcher import SCHEDULE, name_of_use
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.records import engine_alert
-from siteward.core.engine.schedule import catch_up
+from siteward.core.engine.schedule import Missed, catch_up
 from siteward.core.errors import ConfigurationInvalid
 from siteward.core.events.event import Event
 from siteward.core.store.errors import LostRace
@@ -95,7 +95,7 @@ class Schedules:
             return
         key, now = rows.load(row["payload"])["key"], self._parts.clock.now()
         workflow_id = key.partition("/")[0]
-        caught = catch_up(_plain(use), rows.moment(row["due_at"]), now, self._parts.site.zone)
+        caught = catch_up(_plain(use), rows.moment(row["due_at"]), now, self._parts.site.zone, policy=_missed(use))
         for due in caught.fire:
             await self._accept(self._event(key, workflow_id, use, due))
         self._parts.boundaries.reach("schedule.fired")
@@ -148,8 +148,16 @@ class Schedules:
 
 
 def _key(workflow_id: str, use: TriggerUse) -> str:
-    """A schedule by its workflow, its place and what it says: an edit of the time makes a new one."""
-    return f"{workflow_id}/{name_of_use(use)}/{rows.dump(_plain(use))}"
+    """A schedule by its workflow, its place and when it is due: an edit of the time makes a new one, one of what becomes of missed times does not."""
+    said = _plain(use)
+    if use.name == SCHEDULE:
+        said.pop("missed", None)
+    return f"{workflow_id}/{name_of_use(use)}/{rows.dump(said)}"
+
+
+def _missed(use: TriggerUse) -> Missed:
+    """What the file says of missed times; the triggers of integrations have no word for it."""
+    return Missed(str(use.settings.get("missed", Missed.ONCE))) if use.name == SCHEDULE else Missed.ONCE
 
 
 def _row_id(key: str) -> str:
