@@ -7,7 +7,9 @@ from pathlib import Path
 from sqlalchemy import select
 
 from siteward.core.contract.document import State
+from siteward.core.engine import rows
 from siteward.core.store.schema import workflow_approvals
+from siteward.core.store.statements import question_marks
 from tests.store.plans import collected, growing
 
 from .house import GUARD, House
@@ -49,6 +51,17 @@ async def test_no_statement_of_a_day_goes_over_a_whole_table(tmp_path: Path) -> 
             await house.engine.set_state(workflow, State.OFF, "user:admin")
             await house.restart()
         assert len(texts) > 30
+        assert growing(tmp_path / "site.db", texts) == {}
+    finally:
+        await house.close()
+
+
+async def test_a_line_that_joins_its_runs_message_reads_no_other_alert(tmp_path: Path) -> None:
+    """The statements of `update_with`, by themselves: only a run with an AI step has them."""
+    house = House(tmp_path)
+    await house.open()
+    try:
+        texts = {question_marks(rows.update_records("run", "look", "a delivery").sql).text}
         assert growing(tmp_path / "site.db", texts) == {}
     finally:
         await house.close()

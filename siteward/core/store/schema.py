@@ -237,6 +237,7 @@ alerts = Table(
     Column("acknowledged_by", Text),
     Column("acknowledged_at", Float),
     Index(None, "at"),
+    Index(None, "run_id"),
 )
 logs = Table(
     "logs",
