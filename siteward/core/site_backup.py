@@ -30,6 +30,8 @@ from siteward.core.store.revision import require_known, revision_of
 LEVEL: Final = 1
 """Of compression: rows shrink to a fifth at it, pictures at none."""
 
+ON_SERVER: Final = "the PostgreSQL database (pg_dump writes it, pg_restore puts it back)"
+
 
 class BackupFailed(SitewardError):
     """The backup could not be written. Nothing is left of it."""
@@ -37,8 +39,11 @@ class BackupFailed(SitewardError):
     code = "backup.failed"
 
 
-def back_up(folder: Path, target: Path, site: str, made_at: datetime, *, with_secrets: bool = True) -> Manifest:
-    """Write the backup of the site in `folder` to the new file `target`, which only its owner may read.
+def back_up(
+    folder: Path, target: Path, site: str, made_at: datetime, *, with_secrets: bool = True, on_server: bool = False
+) -> Manifest:
+    """Write the backup of the site in `folder` to the new file `target`, which only its owner may read. A database `on_server` is not in it, and the
+    manifest says so; a file that stands in the folder from before is not the site's database then.
 
     Raises `BackupFailed`, `DatabaseNewer`, `DatabaseUnusable`. The file is there whole, or not at all.
     """
@@ -48,7 +53,9 @@ def back_up(folder: Path, target: Path, site: str, made_at: datetime, *, with_se
         _check_room(folder, target.parent)
         with tempfile.TemporaryDirectory(prefix=".siteward-backup-", dir=target.parent) as scratch:
             whole = Path(scratch, "backup.zip")
-            manifest = _write(folder, whole, Path(scratch, DATABASE), site, made_at, with_secrets=with_secrets)
+            manifest = _write(
+                folder, whole, Path(scratch, DATABASE), site, made_at, with_secrets=with_secrets, on_server=on_server
+            )
             whole.rename(target)
         _sync_folder(target.parent)
     except OSError as error:
@@ -70,12 +77,14 @@ def _check_room(folder: Path, place: Path) -> None:
         )
 
 
-def _write(folder: Path, whole: Path, copy: Path, site: str, made_at: datetime, *, with_secrets: bool) -> Manifest:
+def _write(
+    folder: Path, whole: Path, copy: Path, site: str, made_at: datetime, *, with_secrets: bool, on_server: bool
+) -> Manifest:
     members: dict[str, Member] = {}
-    left_out: list[str] = []
+    left_out: list[str] = [ON_SERVER] if on_server else []
     revision = None
     with _new(whole) as archive:
-        if (folder / DATABASE).exists():
+        if not on_server and (folder / DATABASE).exists():
             revision = revision_of(folder / DATABASE)
             require_known(revision, f"The database {folder / DATABASE}")
             copy_database(folder / DATABASE, copy)

@@ -43,7 +43,8 @@ def backup_command(context: click.Context, to: Path | None, without_secrets: boo
     now = datetime.now(UTC)
     target = _target(to, now)
     with errors_end_the_command(as_json):
-        manifest = back_up(folder, target, _name(folder), now, with_secrets=not without_secrets)
+        name, on_server = _named(folder)
+        manifest = back_up(folder, target, name, now, with_secrets=not without_secrets, on_server=on_server)
     size = target.stat().st_size
     if as_json:
         print_json(
@@ -68,12 +69,13 @@ def _target(to: Path | None, now: datetime) -> Path:
     return to / name if to.is_dir() else to
 
 
-def _name(folder: Path) -> str:
-    """The site's name for the manifest. A configuration that cannot be read is backed up like any other."""
+def _named(folder: Path) -> tuple[str, bool]:
+    """The site's name for the manifest, and whether its database is on a server. A configuration that cannot be read is backed up like any other."""
     try:
-        return read_configuration(folder / CONFIGURATION).name
+        configuration = read_configuration(folder / CONFIGURATION)
     except ConfigurationInvalid:
-        return folder.name
+        return folder.name, False
+    return configuration.name, bool(configuration.database)
 
 
 def _megabytes(size: int) -> str:
