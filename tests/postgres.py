@@ -47,6 +47,7 @@ class Server:
         self._durable = durable
         self._user = "postgres" if os.geteuid() == 0 else None
         self._made = 0
+        self._has_template = False
         self._process: subprocess.Popen[bytes] | None = None
 
     def make(self) -> None:
@@ -103,7 +104,8 @@ class Server:
     def database(self) -> str:
         """A fresh database at the newest migration; its URL."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            if self._made == 0:
+            if not self._has_template:
+                self._has_template = True
                 connection.execute(f"CREATE DATABASE {TEMPLATE}")
                 Postgres(self.url(TEMPLATE)).migrate()
             self._made += 1

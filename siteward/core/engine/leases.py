@@ -64,6 +64,11 @@ class Leases:
         self.replaced = asyncio.Event()
         """Another process has taken this one's name: it must end."""
 
+    @property
+    def owner(self) -> str:
+        """This process, as the rows of its runs name it."""
+        return self._parts.owner
+
     # -- life ----------------------------------------------------------------------------------------------------------
     async def join(self) -> None:
         """Be one of them. Who had this name before is dead, or has to end: what it held is free at once."""
