@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from siteward.core.clock import RANGE_SECONDS
 from siteward.core.contract.registry import ActionSpec, Field, FieldType, Moves, Provenance, Repeat
 from siteward.core.engine import authority as rules
 from siteward.core.engine.authority import Allowed, Expired, Refused, Verdict, check_move
@@ -196,22 +195,6 @@ def test_without_a_counter_the_wall_clock_decides() -> None:
     assert isinstance(verdict(after_ai(given), now=NOW + timedelta(seconds=61), boot=3.0), Expired)
     counted = replace(REPLY, at=NOW, boot=1000.0)
     assert verdict(after_ai(counted), now=NOW + timedelta(seconds=59), boot=None) == Allowed(counted)
-
-
-@pytest.mark.parametrize("other", [RANGE_SECONDS * 3, -RANGE_SECONDS * 3], ids=["later count", "earlier count"])
-def test_where_machines_share_a_site_another_s_word_is_as_old_as_the_wall_clock_says(other: float) -> None:
-    there = RANGE_SECONDS * 5
-    given = replace(REPLY, at=NOW, boot=there)
-
-    def said(after: float, boot: float, *, machines: bool) -> Verdict:
-        now = NOW + timedelta(seconds=after)
-        return check_move(OPEN, {}, after_ai(given), EVENT, now, boot, FRESH, machines=machines)
-
-    assert said(59, there + other, machines=True) == Allowed(given)
-    assert isinstance(said(61, there + other, machines=True), Expired)
-    # One machine's own count still decides beside the wall clock, and alone a site carries nothing over a start.
-    assert isinstance(said(1, there + 61, machines=True), Expired)
-    assert isinstance(said(1, there + other, machines=False), Expired)
 
 
 def test_a_move_in_the_instant_of_its_reply_is_fresh() -> None:

@@ -175,7 +175,6 @@ class Acting:
                 tells=site.tells(),
                 allowed_lists=allowed.get(target, frozenset()),
                 restored_at=site.restored_at(),
-                machines=not parts.alone,
             ),
         )
 
@@ -186,8 +185,7 @@ class Acting:
         parts = self._parts
         fresh_for = timedelta(seconds=parts.site.fresh_for(target_key(spec, call.arguments) or spec.name))
         boot = parts.clock.since_boot()
-        left = time_left(decided.authority, run.event, parts.clock.now(), boot, fresh_for, machines=not parts.alone)
-        return boot + left.total_seconds()
+        return boot + time_left(decided.authority, run.event, parts.clock.now(), boot, fresh_for).total_seconds()
 
     def _call(self, run: Run, step: Step, path: str, inputs: Mapping[str, Labelled], key: str) -> ActionCall:
         return ActionCall(

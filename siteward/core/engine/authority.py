@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from siteward.core.clock import RANGE_SECONDS
 from siteward.core.contract.registry import ActionSpec, Moves, Provenance
 from siteward.core.events.event import Event
 
@@ -66,12 +65,10 @@ def check_move(
     *,
     allowed_lists: Collection[str] | None = None,
     not_before: datetime | None = None,
-    machines: bool = False,
 ) -> Verdict:
     """Judge one move. `arguments` are the action's settings, filled and labelled; `now` and `boot` are the clock's `now()` and
     `since_boot()`; `fresh_for` is the site's bound for this target; `allowed_lists` are the lists that the site accepts as authority for it
-    (None: not asked). `not_before` is when the site was last restored from a backup: what was allowed until then may have been done then.
-    `machines`: several machines may serve the site, and each counts from its own start."""
+    (None: not asked). `not_before` is when the site was last restored from a backup: what was allowed until then may have been done then."""
     if action.moves is Moves.NO:
         return Allowed(None)
     if trail.unanswered:
@@ -100,23 +97,15 @@ def check_move(
         return Expired(
             f"{action.name} was not done: what allowed it is from before this site was restored from a backup, and may have been done then."
         )
-    fresh = [authority for authority in present if _age(authority, event, now, boot, machines) <= fresh_for]
+    fresh = [authority for authority in present if _age(authority, event, now, boot) <= fresh_for]
     if not fresh:
         return Expired(f"{action.name} was not done: what allowed it is older than {fresh_for.total_seconds():g} s.")
     return Allowed(fresh[-1])
 
 
-def time_left(
-    authority: Authority,
-    event: Event,
-    now: datetime,
-    boot: float | None,
-    fresh_for: timedelta,
-    *,
-    machines: bool = False,
-) -> timedelta:
+def time_left(authority: Authority, event: Event, now: datetime, boot: float | None, fresh_for: timedelta) -> timedelta:
     """For how long an authority still allows a move: what is sent by a slow way is checked against it last of all."""
-    return fresh_for - _age(authority, event, now, boot, machines)
+    return fresh_for - _age(authority, event, now, boot)
 
 
 def _stands(authority: Authority, overruled: bool, ai: bool, event: Event) -> bool:
@@ -168,22 +157,18 @@ def _given_at(authority: Authority, event: Event) -> datetime:
     return authority.at if authority.kind in PERSONS else event.at
 
 
-def _age(authority: Authority, event: Event, now: datetime, boot: float | None, machines: bool) -> timedelta:
+def _age(authority: Authority, event: Event, now: datetime, boot: float | None) -> timedelta:
     """How old an authority is: the longest that any clock says.
 
     A reply ages from its commit, what was not given by a person from its event. A jump of the wall clock can end an authority early and can never keep
     one alive: the clock that counts sleep is asked too, and a time in the future is as wrong as one in the past. Nothing is carried over a restart
     of the machine, however short it seems: a box without a clock of its own goes on after a power cut where it stood before.
-    Two processes that share a site count alike up to a part of a second, on one machine; where several serve it, the wall clock alone tells how
-    old the word of another machine is, and all of them must be set by the same time server.
+    Two processes that share a site count alike up to a part of a second.
     """
     wall = abs(now - (authority.at if authority.kind in PERSONS else event.at))
     if authority.boot is None or boot is None:
         return wall
-    apart = boot - authority.boot
-    if machines and abs(apart) > RANGE_SECONDS / 2:
-        return wall
-    return max(wall, timedelta(seconds=apart)) if apart >= -AGREED_SECONDS else LONG_AGO
+    return max(wall, timedelta(seconds=boot - authority.boot)) if boot >= authority.boot - AGREED_SECONDS else LONG_AGO
 
 
 # From one trail to the next.

@@ -29,7 +29,7 @@ CAP: Final = "medium"
 class Situation:
     """What holds at the moment of an effect. `boot` is `since_boot()` now; `fresh_for` the site's bound for this target in seconds;
     `tells` the targets that an admin approved as ones that only tell; `allowed_lists` the lists that the site accepts as authority for
-    this target (None: not asked); `restored_at` when the site was last restored from a backup; `machines` whether several may serve the site."""
+    this target (None: not asked); `restored_at` when the site was last restored from a backup."""
 
     workflow_state: State
     mode: Mode
@@ -41,7 +41,6 @@ class Situation:
     tells: frozenset[str] = frozenset()
     allowed_lists: frozenset[str] | None = None
     restored_at: datetime | None = None
-    machines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,6 @@ def _authorise(action: ActionSpec, arguments: Mapping[str, Labelled], situation:
         timedelta(seconds=situation.fresh_for),
         allowed_lists=situation.allowed_lists,
         not_before=situation.restored_at,
-        machines=situation.machines,
     )
 
 
