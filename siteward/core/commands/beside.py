@@ -13,8 +13,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from siteward.core.errors import ConfigurationInvalid
 from siteward.core.host import Host, open_host
-from siteward.core.site.configuration import read_configuration
+from siteward.core.site.configuration import POSTGRESQL, read_configuration
+from siteward.core.site.configuration_yaml import read_tree
 from siteward.core.site_folder import CONFIGURATION, DATABASE, database_url
 from siteward.core.store.store import Store
 
@@ -39,8 +41,9 @@ async def host_beside(folder: Path) -> AsyncIterator[Host]:
 
 @asynccontextmanager
 async def store_beside(folder: Path) -> AsyncIterator[Store | None]:
-    """The site's rows alone; None where no host ever ran. Raises what the store raises."""
-    configured = (await asyncio.to_thread(read_configuration, folder / CONFIGURATION)).database
+    """The site's rows alone; None where no host ever ran. Only where the database is matters here: whatever else is wrong with the configuration,
+    the rows can be seen. Raises what the store raises."""
+    configured = await asyncio.to_thread(_database_of, folder)
     if not configured and not (folder / DATABASE).exists():
         yield None
         return
@@ -49,3 +52,15 @@ async def store_beside(folder: Path) -> AsyncIterator[Store | None]:
         yield store
     finally:
         await store.close()
+
+
+def _database_of(folder: Path) -> str:
+    """The address that the configuration names, if it can be read at all; empty: the file in the folder."""
+    try:
+        tree = read_tree(folder / CONFIGURATION).value
+    except ConfigurationInvalid:
+        if not (folder / DATABASE).exists():
+            raise
+        return ""
+    named = tree.get("database") if isinstance(tree, dict) else None
+    return named if isinstance(named, str) and named.startswith(POSTGRESQL) else ""
