@@ -63,6 +63,7 @@ BROKEN = {
         "INSERT INTO workflow_tool_calls (id, run_id, path, seq, row) VALUES ('x', 'gone', 'then.0', 0, '{}')",
     ],
     "workflow.version_gone": ["UPDATE workflows SET version = 99"],
+    "workflow.on_version_gone": ["UPDATE workflows SET on_version = 99"],
     "picture.gone": ["DELETE FROM media"],
     "time.ahead": ["UPDATE workflow_runs SET started_at = started_at + 1e9"],
     "database.references": ["UPDATE workflow_runs SET event_id = 'gone'"],

@@ -134,6 +134,30 @@ def test_a_due_schedule_is_found_among_many_without_asking_them() -> None:
     assert started(index, due) == {"w7"}
 
 
+def test_of_two_versions_with_a_schedule_of_one_name_each_is_found_at_its_own_time() -> None:
+    on, beside = (
+        dataclasses.replace(plan("w7", ("schedule", {"at": at})), version=version)
+        for at, version in (("07:00", 1), ("08:00", 2))
+    )
+    index = build_index([on], TRIGGERS, cameras_of, [beside])
+    for at, wanted in (
+        ("07:00", Match(on, on.document.triggers[0])),
+        ("08:00", Match(beside, beside.document.triggers[0], True)),
+    ):
+        due = event("schedule", None, workflow="w7", trigger="when.any.0.schedule", schedule={"at": at})
+        assert index.find(due).matches == [wanted]
+
+
+def test_two_versions_of_a_workflow_are_found_once_each() -> None:
+    on, beside = (
+        dataclasses.replace(plan("w7", ("doorbell", {}), ("button", {"name": "x"})), version=version)
+        for version in (1, 2)
+    )
+    index = build_index([on], TRIGGERS, cameras_of, [beside])
+    found = index.find(event("doorbell")).matches
+    assert found == [Match(on, on.document.triggers[0]), Match(beside, beside.document.triggers[0], True)]
+
+
 @pytest.mark.parametrize("workflow", [None, 7, ["w7"], {"w7": 1}])
 def test_an_event_that_calls_itself_a_schedule_and_names_none_starts_nothing(workflow: object) -> None:
     index = build_index([plan("w7", ("schedule", {"at": "07:00"}))], TRIGGERS, cameras_of)

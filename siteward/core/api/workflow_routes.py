@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from siteward.core.contract import to_json_schema
 from siteward.core.contract.document import Document, State
+from siteward.core.contract.problems import Report
+from siteward.core.engine.versions import Saved
 from siteward.core.errors import Conflict, NotFound
 from siteward.core.site.permissions import Permission
 
@@ -24,14 +26,29 @@ _OWN: Final = {
     "name": text(),
     "state": choice(list(State)),
     "version": integer(),
+    "on_version": nullable(integer()),
     "attention": nullable(text()),
     "source": text(),
     "changed_at": moment(),
 }
 LAST_RUN: Final = record({"id": text(), "state": text(), "outcome": nullable(text()), "started_at": moment()})
 LISTED: Final = record({**_OWN, "last_run": nullable(LAST_RUN), "runs_today": integer(), "asks": integer()})
-WHOLE: Final = record({**_OWN, "text": text(most=131_072), "saved_by": text(), "saved_at": moment(), "judged": JUDGED})
-SAVED: Final = record({"id": text(), "version": integer()}, {"problems": listing(free())})
+WHOLE: Final = record(
+    {
+        **_OWN,
+        "text": text(most=131_072, about="The file of the newest version."),
+        "on_text": nullable(
+            text(most=131_072, about="The file of `on_version`, which is On while the newest runs in Test beside it.")
+        ),
+        "saved_by": text(),
+        "saved_at": moment(),
+        "judged": JUDGED,
+    }
+)
+SAVED: Final = record(
+    {"id": text(), "version": integer(), "on_version": nullable(integer())}, {"problems": listing(free())}
+)
+"""`on_version`: what stays On while the saved version runs in Test beside it; null where the saved one holds at once."""
 MOST_TRIED: Final = 50
 TRY_SECONDS: Final = 300.0
 """A model looks at each event anew: fifty pictures take a small machine minutes."""
@@ -46,7 +63,7 @@ async def whole(call: Call) -> Answer:
     """A workflow with its text and what it would do."""
     row = await workflow_rows.get(call.host.site, call.path["id"])
     report = await judge(call.host, row["text"], call.person)
-    more = {"text": row["text"], "saved_by": row["by"], "saved_at": stamp(row["at"])}
+    more = {"text": row["text"], "on_text": row["on_text"], "saved_by": row["by"], "saved_at": stamp(row["at"])}
     return Answer({**workflow_rows.as_workflow(row), **more, "judged": await as_judged(call.host, report)})
 
 
@@ -57,11 +74,11 @@ async def create(call: Call) -> Answer:
     saved = await call.host.engine.save_workflow(
         call.body["text"], call.person.who, also=call.audited("workflow.save", version=1)
     )
-    return Answer({"id": saved.workflow_id, "version": saved.version, "problems": _told(report)}, status=201)
+    return Answer(_as_saved(saved, report), status=201)
 
 
 async def change(call: Call) -> Answer:
-    """Save a new version. What stands On and needs an admin is changed by one only."""
+    """Save a new version. What stands On and needs an admin is changed by one only, also where the newest version runs in Test beside it."""
     row = await workflow_rows.get(call.host.site, call.path["id"])
     base = call.body["base_version"]
     if base != row["version"]:
@@ -70,7 +87,8 @@ async def change(call: Call) -> Answer:
     refuse_unless_ok(report)
     if row["state"] == State.ON:
         require_admin_where_needed(call.person, report)
-        require_admin_where_needed(call.person, await judge(call.host, row["text"], call.person))
+        for file in {row["text"], row["on_text"] or row["text"]}:
+            require_admin_where_needed(call.person, await judge(call.host, file, call.person))
     try:
         saved = await call.host.engine.save_workflow(
             call.body["text"],
@@ -83,11 +101,16 @@ async def change(call: Call) -> Answer:
     except Conflict as error:
         newest = await workflow_rows.get(call.host.site, row["id"])
         raise _changed_meanwhile(base, newest["version"], newest["text"], call.body["text"]) from error
-    return Answer({"id": saved.workflow_id, "version": saved.version, "problems": _told(report)})
+    return Answer(_as_saved(saved, report))
 
 
-def _told(report: Any) -> list[dict[str, Any]]:
-    return [problem.as_dict() for problem in report.problems]
+def _as_saved(saved: Saved, report: Report) -> dict[str, Any]:
+    return {
+        "id": saved.workflow_id,
+        "version": saved.version,
+        "on_version": saved.beside,
+        "problems": [problem.as_dict() for problem in report.problems],
+    }
 
 
 def _changed_meanwhile(base: int, newest: int, theirs: str, mine: str) -> Refused:

@@ -53,6 +53,7 @@ def as_workflow(row: Mapping[str, Any]) -> dict[str, Any]:
         "name": row["name"],
         "state": row["state"],
         "version": row["version"],
+        "on_version": row["on_version"],
         "attention": _attention(row["attention"]),
         "source": row["source"],
         "changed_at": stamp(row["changed_at"]),
@@ -70,13 +71,22 @@ def _attention(raw: str | None) -> str | None:
 
 
 async def get(site: Site, workflow_id: str) -> Mapping[str, Any]:
-    """A workflow with the text of its newest version. Raises `NotFound`."""
+    """A workflow with the text of its newest version, and of the one that is On while that runs in Test beside it (`on_text`, else None).
+    Raises `NotFound`."""
+    on = workflow_versions.alias("on_versions")
     query = (
-        select(workflows, workflow_versions.c.text, workflow_versions.c.by, workflow_versions.c.at)
+        select(
+            workflows,
+            workflow_versions.c.text,
+            workflow_versions.c.by,
+            workflow_versions.c.at,
+            on.c.text.label("on_text"),
+        )
         .join(
             workflow_versions,
             and_(workflow_versions.c.workflow_id == workflows.c.id, workflow_versions.c.version == workflows.c.version),
         )
+        .outerjoin(on, and_(on.c.workflow_id == workflows.c.id, on.c.version == workflows.c.on_version))
         .where(workflows.c.id == workflow_id)
     )
     rows = await site.store.read(query)

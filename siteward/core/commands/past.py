@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import select
 
 from siteward.core.engine.catalog import Workflow
+from siteward.core.engine.limits import BESIDE_SCOPE
 from siteward.core.engine.matcher import fits
 from siteward.core.engine.rows import event_from_row
 from siteward.core.host import Host
@@ -49,7 +50,7 @@ async def refusals(store: Store) -> list[str]:
     """What events started nothing, and why: one line for each workflow and reason of the newest hour that has one."""
     query = (
         select(counters, workflows.c.name.label("workflow"))
-        .join(workflows, workflows.c.id == counters.c.scope)
+        .join(workflows, counters.c.scope.in_((workflows.c.id, workflows.c.id + BESIDE_SCOPE)))
         .where(counters.c.name.startswith("refused."), counters.c.sample.is_not(None))
         .order_by(counters.c.bucket.desc(), workflows.c.name, counters.c.name)
     )
@@ -64,9 +65,9 @@ async def refusals(store: Store) -> list[str]:
 async def newest_events(host: Host, workflow: Workflow, last: int) -> list[str]:
     """The ids of the newest events that one of the workflow's triggers fits, oldest first; read in pages, so that a large past is
     never read whole."""
-    if workflow.plan is None:
+    if workflow.newest is None:
         return []
-    uses, found, before = workflow.plan.document.triggers, list[str](), None
+    uses, found, before = workflow.newest.document.triggers, list[str](), None
     while len(found) < last:
         query = select(events).order_by(events.c.at.desc(), events.c.id.desc()).limit(_PAGE)
         if before is not None:

@@ -212,7 +212,7 @@ class Acceptance:
         broken: list[Op] = []
         for match, error in found.broken:
             _log.error("Event %s cannot start %s.", event.id, match.plan.name, exc_info=error)
-            broken += self._admission.counted(match.plan.workflow_id, event, BROKEN, error.sentence)
+            broken += self._admission.counted(match.scope, event, BROKEN, error.sentence)
         each = [await self._admission.decide(match, event, look=look) for match in found.matches]
         return Decision(each, broken, [match.plan.workflow_id for match, _ in found.broken])
 

@@ -108,17 +108,19 @@ class Admission:
         """Decide by the rows (`look`), or by what this process remembers: then a race that is lost means to look."""
         plan = match.plan
         if (refusal := bounds.loop_guard(event, plan.workflow_id)) is not None:
-            return self._refused(plan, event, refusal)
-        mode = Mode.ON if self._catalog.get(plan.workflow_id).state is State.ON else Mode.TEST
+            return self._refused(plan, match.scope, event, refusal)
+        is_on = self._catalog.get(plan.workflow_id).state is State.ON and not match.beside
+        mode = Mode.ON if is_on else Mode.TEST
         try:
             met = await self.meet(match, event, mode)
         except TriggerBroken as error:
             _log.exception("Event %s cannot start %s.", event.id, plan.name)
-            counted = self.counted(plan.workflow_id, event, BROKEN, error.sentence)
+            counted = self.counted(match.scope, event, BROKEN, error.sentence)
             return Decided(counted, refused=(plan.workflow_id, BROKEN))
         if isinstance(met, Decided):
             return met
-        key = (plan.workflow_id, bounds.one_key(met.run.limits.scope, met.run.position.presence))
+        key_of_visit = bounds.one_key(met.run.limits.scope, met.run.position.presence)
+        key = (plan.workflow_id, f"{bounds.BESIDE}{key_of_visit}" if match.beside else key_of_visit)
         if not look and (remembered := self._by_hints(met, key)) is not None:
             return remembered
         return await self._by_rows(met, key)
@@ -153,7 +155,7 @@ class Admission:
     def _by_hints(self, met: Met, key: Key) -> Decided | None:
         """The decision by what this process remembers; None where that is not enough."""
         hour = bounds.hour_of(rows.moment(met.now))
-        if not self._hints.useful or self._hints.is_capped(key[0], hour):
+        if not self._hints.useful or self._hints.is_capped(bounds.scope_of(*key), hour):
             return None
         alive = self._hints.alive(key)
         if alive is None:
@@ -166,7 +168,7 @@ class Admission:
     async def _by_rows(self, met: Met, key: Key) -> Decided:
         workflow_id, hour = key[0], bounds.hour_of(rows.moment(met.now))
         # In this order: a run that starts between the two reads is then seen as alive, and not only by the cooldown that it started.
-        counted = await self._counters(workflow_id, key[1], hour)
+        counted = await self._counters(bounds.scope_of(*key), key[1], hour)
         alive = await self._alive(workflow_id, key[1])
         if alive is None:
             self._hints.found(key, None, counted.cooling)
@@ -205,7 +207,7 @@ class Admission:
 
     def _admit(self, met: Met, key: Key, counted: Counted, ended: tuple[Op, ...] = ()) -> Decided:
         """Cooldown and the hour's cap. `ended` ends the run of the car before, where this one takes its place."""
-        cooling, run = counted.cooling, met.run
+        cooling, run, scope = counted.cooling, met.run, bounds.scope_of(*key)
         # The next car is not refused for the cooldown of the one before.
         whose = None if cooling is None else cooling.whose
         another = bool(ended) or (
@@ -218,21 +220,21 @@ class Admission:
             runs_this_hour=counted.runs,
         )
         if refusal is Refusal.PER_HOUR:
-            self._hints.capped(key[0], bounds.hour_of(rows.moment(met.now)))
-            capped = self._capped(met, counted.cap_said)
+            self._hints.capped(scope, bounds.hour_of(rows.moment(met.now)))
+            capped = self._capped(met, scope, counted.cap_said)
             if run.plan.asks:
                 # A cap never hides an ask: the person is asked, AI's own cap bounds the rest.
                 return self._start(met, key, (*ended, *capped), counts=False, another=another)
-            refused = self._refused(run.plan, run.event, refusal)
+            refused = self._refused(run.plan, scope, run.event, refusal)
             return Decided((*capped, *refused.ops), refused=refused.refused)
         if refusal is not None:
-            return self._refused(run.plan, run.event, refusal)
+            return self._refused(run.plan, scope, run.event, refusal)
         return self._start(met, key, ended, counts=True, another=another)
 
-    async def _counters(self, workflow_id: str, key: str, hour: str) -> Counted:
+    async def _counters(self, scope: str, key: str, hour: str) -> Counted:
         read = await self._parts.store.fetch(
             "SELECT name, bucket, count, until, sample FROM counters WHERE scope = :scope AND bucket IN (:key, :hour)",
-            {"scope": workflow_id, "key": key, "hour": hour},
+            {"scope": scope, "key": key, "hour": hour},
         )
         found = {(row["name"], row["bucket"]): row for row in read}
         cools, used = found.get(("cooldown", key)), found.get((RUNS, hour))
@@ -252,21 +254,21 @@ class Admission:
         counts: bool,
         another: bool,
     ) -> Decided:
-        workflow_id, now, seen = key[0], met.now, met.run.position.presence
+        scope, now, seen = bounds.scope_of(*key), met.now, met.run.position.presence
         run = met.run.holding(key[1])
         ops = [*first, self._run_op(run, RunState.RUNNING, None, now), *met.if_step]
         cooling = None
         if run.limits.cooldown > 0:
             cooling = Cooling(bounds.cooldown_until(run.limits, rows.moment(now)), seen)
             past = float("inf") if another else now
-            ops.append(rows.start_cooldown(workflow_id, key[1], cooling.until, past, asdict(seen)))
+            ops.append(rows.start_cooldown(scope, key[1], cooling.until, past, asdict(seen)))
         hour = bounds.hour_of(rows.moment(now))
         if counts:
-            ops.append(rows.count_within(workflow_id, RUNS, hour, run.limits.per_hour))
-            if not self._hints.is_free(workflow_id, hour):
-                ops.append(_clear_capped(workflow_id))
+            ops.append(rows.count_within(scope, RUNS, hour, run.limits.per_hour))
+            if not self._hints.is_free(scope, hour) and scope == key[0]:
+                ops.append(_clear_capped(scope))
         else:
-            ops.append(rows.count(workflow_id, RUNS, hour))
+            ops.append(rows.count(scope, RUNS, hour))
         ops.append(self._told("run.started", run, {"mode": run.mode}, now))
         return Decided(tuple(ops), run, made=1, holding=Holding(key, Alive(run.id, seen), cooling, hour))
 
@@ -308,27 +310,32 @@ class Admission:
         told = rows.publish("run.step", {"run": run_id, "seen_again": event.id}, event.camera, self._parts.now())
         return Decided((counted, told))
 
-    def _refused(self, plan: Plan, event: Event, refusal: Refusal) -> Decided:
+    def _refused(self, plan: Plan, scope: str, event: Event, refusal: Refusal) -> Decided:
         """A counter and a sampled reason, never silence."""
-        counted = self.counted(plan.workflow_id, event, refusal, bounds.SENTENCES[refusal])
+        counted = self.counted(scope, event, refusal, bounds.SENTENCES[refusal])
         return Decided(counted, refused=(plan.workflow_id, refusal.value))
 
-    def counted(self, workflow_id: str, event: Event, why: str, sentence: str) -> tuple[Op, ...]:
+    def counted(self, scope: str, event: Event, why: str, sentence: str) -> tuple[Op, ...]:
         """The counter of an event that started nothing, with a sampled reason."""
         sample = rows.dump({"event": event.id, "at": event.at.timestamp(), "why": sentence})
-        return (rows.count(workflow_id, f"refused.{why}", bounds.hour_of(self._parts.clock.now()), sample),)
+        return (rows.count(scope, f"refused.{why}", bounds.hour_of(self._parts.clock.now()), sample),)
 
-    def _capped(self, met: Met, said: bool) -> tuple[Op, ...]:
-        """Reaching the hour's cap needs attention, and is said in one alert."""
+    def _capped(self, met: Met, scope: str, said: bool) -> tuple[Op, ...]:
+        """Reaching the hour's cap needs attention, and is said in one alert. Where a version in Test reaches it, what is On goes on, and only the
+        alert says so."""
         plan, parts = met.run.plan, self._parts
-        hour = bounds.hour_of(rows.moment(met.now))
+        hour, beside = bounds.hour_of(rows.moment(met.now)), scope != plan.workflow_id
         if said:
-            return (rows.count(plan.workflow_id, CAPPED, hour), _still_capped(plan.workflow_id))
-        title = f"{plan.name} has used its {met.run.limits.per_hour} runs of this hour"
+            again = rows.count(scope, CAPPED, hour)
+            return (again,) if beside else (again, _still_capped(plan.workflow_id))
+        who = f"{plan.name}, version {plan.version} in Test," if beside else plan.name
+        title = f"{who} has used its {met.run.limits.per_hour} runs of this hour"
         alert = engine_alert(
             parts, title, "Raise per_hour, or narrow what starts it.", workflow_id=plan.workflow_id, event=met.run.event
         )
-        first = rows.count_first(plan.workflow_id, CAPPED, hour)
+        first = rows.count_first(scope, CAPPED, hour)
+        if beside:
+            return (first, *alert)
         return (first, attention_op(plan.workflow_id, PER_HOUR_ATTENTION), *alert)
 
 

@@ -1,4 +1,4 @@
-"""The workflows as the engine holds them: state, newest plan, what they miss, and the index of those that take events.
+"""The workflows as the engine holds them: state, plans, what they miss, and the index of those that take events.
 
 It is a copy of rows, and is made anew at start, after an edit and when an integration comes or goes. Where several processes share a site, what
 another one saved is taken over when it tells, and now and then; what a move rests on is read from the rows themselves.
@@ -7,8 +7,9 @@ another one saved is taken over when it tells, and now and then; what a move res
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy import select
 
@@ -26,7 +27,9 @@ from siteward.core.store.writer import Op
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow now. `plan` is None where its file cannot be read by this version; `attention` says why it takes no events."""
+    """A workflow now. `plan` is what it does: of its newest version, or of `on_version` where that is On while the newest runs in Test beside
+    it, as the `candidate`. A plan is None where its file cannot be read by this version; `attention` says why it takes no events, `left_out` why
+    the candidate takes none."""
 
     id: str
     name: str
@@ -34,11 +37,40 @@ class Workflow:
     version: int
     plan: Plan | None
     attention: str | None = None
+    on_version: int | None = None
+    candidate: Plan | None = None
+    left_out: str | None = None
 
     @property
-    def takes_events(self) -> bool:
-        """Whether an event may start it."""
-        return self.state is not State.OFF and self.plan is not None and self.attention is None
+    def newest(self) -> Plan | None:
+        """The plan of its newest version."""
+        return self.plan if self.on_version is None else self.candidate
+
+    @property
+    def newest_attention(self) -> str | None:
+        """Why its newest version takes no events."""
+        return self.attention if self.on_version is None else self.left_out
+
+    def alone(self) -> Workflow:
+        """The workflow with its newest version alone: nothing runs beside it."""
+        return replace(
+            self,
+            plan=self.newest,
+            attention=self.newest_attention,
+            on_version=None,
+            candidate=None,
+            left_out=None,
+        )
+
+    @property
+    def takes_events(self) -> Plan | None:
+        """The plan that an event may start."""
+        return self.plan if self.state is not State.OFF and self.attention is None else None
+
+    @property
+    def beside(self) -> Plan | None:
+        """The plan that an event may start in Test beside the one that is On."""
+        return self.candidate if self.state is State.ON and self.left_out is None else None
 
 
 class Unprovided(SitewardError):
@@ -84,44 +116,86 @@ class Catalog:
         self._plans.clear()
         self._limits.clear()
         for row in await self._parts.store.read(select(workflows).order_by(workflows.c.id)):
-            plan, attention = await self._newest_plan(row["id"], row["version"])
-            if says and dump_or_none(attention) != row["attention"] and not _kept(row["attention"], attention):
-                await self._say(row["id"], attention)
-            sentence = None if attention is None else attention["sentence"]
-            self._take(Workflow(row["id"], row["name"], State(row["state"]), row["version"], plan, sentence))
+            await self._look_at(row, says=says)
         self.reindex()
 
-    def _take(self, read: Workflow) -> None:
-        """A workflow as its row said. What was saved or switched while the row was read is newer than it."""
-        held = self._workflows.get(read.id)
-        if held is None or held.version <= read.version:
-            self._workflows[read.id] = read if held is None else replace(read, state=held.state)
+    async def look_again(self, workflow_id: str) -> None:
+        """Take one workflow's row over, after an edit of it."""
+        for row in await self._parts.store.read(select(workflows).where(workflows.c.id == workflow_id)):
+            await self._look_at(row, says=True)
+        self.reindex()
 
     async def follow(self) -> bool:
         """Take over what other processes saved or switched; whether there was anything. A file that was not saved anew is not read again."""
         changed = False
-        for row in await self._parts.store.fetch("SELECT id, name, state, version FROM workflows ORDER BY id"):
-            held = self._workflows.get(row["id"])
-            state = State(row["state"])
-            if held is not None and held.version >= row["version"]:
-                changed = changed or held.state is not state
-                self._workflows[row["id"]] = replace(held, state=state)
+        for row in await self._parts.store.fetch("SELECT * FROM workflows ORDER BY id"):
+            held, state = self._workflows.get(row["id"]), State(row["state"])
+            if held is None or held.version < row["version"]:
+                self._workflows[row["id"]], _ = await self._as_row_says(row)
+                changed = True
                 continue
-            plan, attention = await self._newest_plan(row["id"], row["version"])
-            sentence = None if attention is None else attention["sentence"]
-            self._workflows[row["id"]] = Workflow(row["id"], row["name"], state, row["version"], plan, sentence)
-            changed = True
+            # What ran in Test beside the On version may be On now, or the workflow in Test.
+            now = held.alone() if row["version"] == held.version and row["on_version"] is None else held
+            changed = changed or now != held or held.state is not state
+            self._workflows[row["id"]] = replace(now, state=state)
         if changed:
             self.reindex()
         return changed
 
-    def put(self, workflow: Workflow) -> None:
-        """A workflow after an edit."""
+    async def _look_at(self, row: Mapping[str, Any], *, says: bool) -> None:
+        read, attention = await self._as_row_says(row)
+        if says and dump_or_none(attention) != row["attention"] and not _kept(row["attention"], attention):
+            await self._say(read.id, attention)
+        self._take(read)
+
+    async def _as_row_says(self, row: Mapping[str, Any]) -> tuple[Workflow, dict[str, JSON] | None]:
+        """The workflow, and why it needs attention: what is On before what is in Test beside it."""
+        workflow_id, newest, on_version = row["id"], row["version"], row["on_version"]
+        plan, attention = await self._plan_now(workflow_id, newest if on_version is None else on_version)
+        candidate, missing = (None, None) if on_version is None else await self._plan_now(workflow_id, newest)
+        read = Workflow(
+            workflow_id,
+            row["name"],
+            State(row["state"]),
+            newest,
+            plan,
+            sentence_of(attention),
+            on_version,
+            candidate,
+            sentence_of(missing),
+        )
+        if missing is not None:
+            said = (
+                f"Version {newest} does not run in Test beside version {on_version}, which is On: {missing['sentence']}"
+            )
+            missing = {**missing, "sentence": said}
+        return read, missing if attention is None else attention
+
+    def _take(self, read: Workflow) -> None:
+        """A workflow as its row said. What was saved, switched or turned On while the row was read is newer than it."""
+        held = self._workflows.get(read.id)
+        if held is None:
+            self._workflows[read.id] = read
+        elif held.version < read.version:
+            self._workflows[read.id] = replace(read, state=held.state)
+        elif held.version == read.version:
+            self._workflows[read.id] = replace(read if held.on_version is not None else read.alone(), state=held.state)
+
+    async def saved(self, plan: Plan) -> None:
+        """A version that was saved just now: what it became (a candidate, or what decides) is in the workflow's row. A run on another one reads
+        its file again: plans do not pile up with the edits."""
+        workflow_id = plan.workflow_id
+        self._plans[workflow_id, plan.version] = plan
+        await self.look_again(workflow_id)
+        held = self.get(workflow_id)
+        for key in [key for key in self._plans if key[0] == workflow_id]:
+            if key[1] not in (held.version, held.on_version):
+                del self._plans[key]
+                self._limits.pop(key, None)
+
+    def add(self, workflow: Workflow) -> None:
+        """A new workflow."""
         self._workflows[workflow.id] = workflow
-        for key in [key for key in self._plans if key[0] == workflow.id]:
-            # A run on an older version reads its file again: plans do not pile up with the edits.
-            del self._plans[key]
-            self._limits.pop(key, None)
         if workflow.plan is not None:
             self._plans[workflow.id, workflow.version] = workflow.plan
         self.reindex()
@@ -131,11 +205,18 @@ class Catalog:
         self._workflows[workflow_id] = replace(self.get(workflow_id), state=state)
         self.reindex()
 
+    def switched(self, workflow_id: str, state: State) -> None:
+        """A person's choice of a state is written: it is for the newest version, and nothing runs beside it any more."""
+        self._workflows[workflow_id] = replace(self.get(workflow_id).alone(), state=state)
+        self.reindex()
+
     def reindex(self) -> None:
         """Build the index of those that take events now."""
-        plans = (workflow.plan for workflow in self if workflow.takes_events)
         self.index = build_index(
-            (plan for plan in plans if plan is not None), self._parts.skills.triggers, self._parts.site.cameras_of
+            (plan for workflow in self if (plan := workflow.takes_events) is not None),
+            self._parts.skills.triggers,
+            self._parts.site.cameras_of,
+            (plan for workflow in self if (plan := workflow.beside) is not None),
         )
 
     async def plan(self, workflow_id: str, version: int) -> Plan:
@@ -163,8 +244,8 @@ class Catalog:
             raise Unprovided(["This version of Siteward cannot read the file: open it in the editor."])
         return compile_plan(workflow_id, version, report.document)
 
-    async def _newest_plan(self, workflow_id: str, version: int) -> tuple[Plan | None, dict[str, JSON] | None]:
-        """The plan, or why there is none."""
+    async def _plan_now(self, workflow_id: str, version: int) -> tuple[Plan | None, dict[str, JSON] | None]:
+        """The plan of a version, and why it cannot be run."""
         try:
             plan = await self.plan(workflow_id, version)
         except NotFound as error:
@@ -189,6 +270,11 @@ def missing_attention(document: Document, skills: Provided) -> dict[str, JSON] |
     names = ", ".join(missing)
     sentence = f"Nobody provides {names} now. Enable the integration that does, or take the step out."
     return {"why": "missing", "missing": list(missing), "sentence": sentence}
+
+
+def sentence_of(attention: dict[str, JSON] | None) -> str | None:
+    """Why a workflow needs attention, for people."""
+    return None if attention is None else attention["sentence"]
 
 
 def attention_op(workflow_id: str, attention: dict[str, JSON] | None) -> Op:

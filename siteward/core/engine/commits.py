@@ -171,7 +171,7 @@ class Commits:
         if step.kind == "ai" and run.mode in (Mode.ON, Mode.TEST):
             hour = hour_of(self._parts.clock.now())
             made = max(1, _model_calls(done))
-            ops += [rows.count(run.plan.workflow_id, AI_CALLS, hour) for _ in range(made)]
+            ops += [rows.count(run.scope, AI_CALLS, hour) for _ in range(made)]
         return tuple(ops)
 
     def _failed(self, run: Run, step: Step, path: str, acted: Acted, failed: Failed, started: float) -> tuple[Op, ...]:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from siteward.core.engine.limits import Presence
+from siteward.core.engine.limits import Presence, scope_of
 
 KEPT: Final = 20_000
 """Keys that are remembered; the oldest go first, and cost a read when they come again."""
@@ -59,13 +59,13 @@ class Hints:
         """The cooldown that is believed to hold."""
         return self._cooling.get(key)
 
-    def is_capped(self, workflow_id: str, hour: str) -> bool:
-        """Whether the workflow is believed to have used its runs of this hour."""
-        return self._capped.get(workflow_id) == hour
+    def is_capped(self, scope: str, hour: str) -> bool:
+        """Whether the workflow (or its version in Test beside it) is believed to have used its runs of this hour."""
+        return self._capped.get(scope) == hour
 
-    def is_free(self, workflow_id: str, hour: str) -> bool:
+    def is_free(self, scope: str, hour: str) -> bool:
         """Whether it is known that nothing says of the workflow that its hour is used."""
-        return self._free.get(workflow_id) == hour
+        return self._free.get(scope) == hour
 
     def started(self, key: Key, alive: Alive, cooling: Cooling | None, hour: str) -> None:
         """A run that holds the key is committed, and its cooldown with it."""
@@ -74,8 +74,9 @@ class Hints:
         _keep(self._alive, key, alive)
         if cooling is not None:
             _keep(self._cooling, key, cooling)
-        if self._capped.get(key[0]) != hour:
-            self._free[key[0]] = hour
+        scope = scope_of(*key)
+        if self._capped.get(scope) != hour:
+            self._free[scope] = hour
 
     def found(self, key: Key, alive: Alive | None, cooling: Cooling | None) -> None:
         """What the rows say."""
@@ -84,10 +85,10 @@ class Hints:
         _keep(self._alive, key, alive)
         _keep(self._cooling, key, cooling)
 
-    def capped(self, workflow_id: str, hour: str) -> None:
+    def capped(self, scope: str, hour: str) -> None:
         """The workflow has used its runs of this hour."""
-        self._capped[workflow_id] = hour
-        self._free.pop(workflow_id, None)
+        self._capped[scope] = hour
+        self._free.pop(scope, None)
 
     def ended(self, key: Key, run_id: str) -> None:
         """A run has ended; its key is free, unless another one took it."""

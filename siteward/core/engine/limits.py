@@ -23,6 +23,23 @@ MAX_CHAIN: Final = 3
 """A run whose event was led to by this many workflows already starts none."""
 
 
+BESIDE: Final = "beside "
+"""Begins the one-at-a-time keys of a version that runs in Test beside the one that is On: neither holds up, supersedes or uses up the other."""
+
+BESIDE_SCOPE: Final = "/beside"
+"""Follows the workflow in the names of their counters."""
+
+
+def scope_of(workflow_id: str, one_key: str | None) -> str:
+    """Under which name the counters of a run are kept (cooldown, the hour's runs and AI calls)."""
+    return own_scope(workflow_id, beside=one_key is not None and one_key.startswith(BESIDE))
+
+
+def own_scope(workflow_id: str, *, beside: bool) -> str:
+    """The name of the counters of a workflow, or of its version that runs in Test `beside` the On one."""
+    return workflow_id + BESIDE_SCOPE if beside else workflow_id
+
+
 class Scope(StrEnum):
     """What "one at a time" and the cooldown are per."""
 

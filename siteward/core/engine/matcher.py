@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from siteward.core.contract.document import TriggerUse
 from siteward.core.contract.provenance import least_trusted
 from siteward.core.contract.registry import EventSpec, Provenance, Registry
+from siteward.core.engine.limits import own_scope
 from siteward.core.engine.plan import Plan
 from siteward.core.engine.seam import Labelled
 from siteward.core.engine.values import event_values
@@ -35,10 +36,21 @@ class TriggerBroken(SitewardError):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A workflow whose trigger fits an event."""
+    """A workflow whose trigger fits an event. `beside`: by the version that runs in Test beside the one that is On."""
 
     plan: Plan
     use: TriggerUse
+    beside: bool = False
+
+    @property
+    def version(self) -> tuple[str, int]:
+        """The workflow and the version of it."""
+        return self.plan.workflow_id, self.plan.version
+
+    @property
+    def scope(self) -> str:
+        """Under which name its counters are kept."""
+        return own_scope(self.plan.workflow_id, beside=self.beside)
 
 
 Groups = dict[Bound | None, list[Match]]
@@ -48,17 +60,17 @@ Groups = dict[Bound | None, list[Match]]
 @dataclass(slots=True)
 class _OfType:
     """The triggers for one event type: those that name cameras by camera, those that name none, and schedules by workflow and name.
-    `several`: some workflow has more than one of them."""
+    `several`: some version of a workflow has more than one of them."""
 
     by_camera: dict[str, Groups] = field(default_factory=dict)
     anywhere: Groups = field(default_factory=dict)
-    due: dict[tuple[str, str], Match] = field(default_factory=dict)
-    workflows: set[str] = field(default_factory=set)
+    due: dict[tuple[str, str], list[Match]] = field(default_factory=dict)
+    versions: set[tuple[str, int]] = field(default_factory=set)
     several: bool = False
 
 
 class Found(NamedTuple):
-    """What an event may start: of each workflow the first trigger that fits, and the triggers that broke over it."""
+    """What an event may start: of each version of a workflow the first trigger that fits, and the triggers that broke over it."""
 
     matches: Sequence[Match] = ()
     broken: Sequence[tuple[Match, TriggerBroken]] = ()
@@ -84,8 +96,8 @@ class Index:
         named = None if camera is None else of_type.by_camera.get(camera)
         matches: list[Match] = []
         broken: list[tuple[Match, TriggerBroken]] = []
-        if of_type.due and (due := _due(of_type.due, event)) is not None:
-            matches.append(due)
+        if of_type.due:
+            matches += _due(of_type.due, event)
         for groups in (named, of_type.anywhere):
             if not groups:
                 continue
@@ -101,22 +113,32 @@ class Index:
 
 
 def _first_of_each(matches: Sequence[Match]) -> list[Match]:
-    """The trigger of each workflow that stands first in its file."""
-    first: dict[str, Match] = {}
+    """The trigger of each version that stands first in its file."""
+    first: dict[tuple[str, int], Match] = {}
     for match in matches:
-        held = first.setdefault(match.plan.workflow_id, match)
+        held = first.setdefault(match.version, match)
         uses = match.plan.document.triggers
         if held is not match and uses.index(match.use) < uses.index(held.use):
-            first[match.plan.workflow_id] = match
+            first[match.version] = match
     return list(first.values())
 
 
-def _due(schedules: Mapping[tuple[str, str], Match], event: Event) -> Match | None:
-    """The one schedule that a due event is for. Its payload is the host's own, or anybody's who sends events of that type."""
+def _due(schedules: Mapping[tuple[str, str], Sequence[Match]], event: Event) -> Sequence[Match]:
+    """The schedule that a due event is for. Where two versions have one of that name, it is for those that say the same time. Its payload is the
+    host's own, or anybody's who sends events of that type."""
     workflow, trigger = event.payload.get("workflow"), event.payload.get("trigger")
-    if isinstance(workflow, str) and isinstance(trigger, str):
-        return schedules.get((workflow, trigger))
-    return None
+    if not isinstance(workflow, str) or not isinstance(trigger, str):
+        return ()
+    named = schedules.get((workflow, trigger), ())
+    if len(named) < 2:
+        return named
+    said = event.payload.get("schedule")
+    return [match for match in named if plain_settings(match.use) == said]
+
+
+def plain_settings(use: TriggerUse) -> dict[str, Any]:
+    """The settings of a trigger as a payload carries them."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in use.settings.items()}
 
 
 def _broken(use: TriggerUse, error: BaseException) -> TriggerBroken:
@@ -126,12 +148,16 @@ def _broken(use: TriggerUse, error: BaseException) -> TriggerBroken:
 
 
 def build_index(
-    plans: Iterable[Plan], triggers: Mapping[str, Trigger], cameras_of: Callable[[str], frozenset[str]]
+    plans: Iterable[Plan],
+    triggers: Mapping[str, Trigger],
+    cameras_of: Callable[[str], frozenset[str]],
+    beside: Iterable[Plan] = (),
 ) -> Index:
-    """Index the triggers of `plans`. A camera role stands for the cameras that it is mapped to now."""
+    """Index the triggers of `plans`, and of those that run in Test `beside` the ones that are On. A camera role stands for the cameras that it is
+    mapped to now."""
     of_type: dict[str, _OfType] = {}
     tests: dict[tuple[str, str], Bound | None] = {}
-    for plan in plans:
+    for plan, is_beside in (*((plan, False) for plan in plans), *((plan, True) for plan in beside)):
         for use in plan.document.triggers:
             trigger = triggers.get(use.name)
             if trigger is None:
@@ -142,7 +168,7 @@ def build_index(
             cameras = cameras_of_use(use, cameras_of)
             for event_type in dict.fromkeys(trigger.event_types(use.settings)):
                 into = of_type.setdefault(event_type, _OfType())
-                _put(into, Match(plan, use), trigger, cameras, tests[asks])
+                _put(into, Match(plan, use, is_beside), trigger, cameras, tests[asks])
     return Index(of_type)
 
 
@@ -155,11 +181,10 @@ def _asks(trigger: Trigger, use: TriggerUse) -> tuple[str, str]:
 
 
 def _put(into: _OfType, match: Match, trigger: Trigger, cameras: frozenset[str], asks: Bound | None) -> None:
-    workflow_id = match.plan.workflow_id
-    into.several = into.several or workflow_id in into.workflows
-    into.workflows.add(workflow_id)
+    into.several = into.several or match.version in into.versions
+    into.versions.add(match.version)
     if trigger.next_due is not None:
-        into.due[workflow_id, name_of_use(match.use)] = match
+        into.due.setdefault((match.plan.workflow_id, name_of_use(match.use)), []).append(match)
     elif cameras:
         for camera in cameras:
             into.by_camera.setdefault(camera, {}).setdefault(asks, []).append(match)

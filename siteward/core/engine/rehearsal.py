@@ -42,8 +42,8 @@ class Rehearsals:
         """Decide each event with the newest version: one row per event, in the order given. No counter, limit, record or question is left;
         the runs themselves are kept, as tries. Raises `NotFound` and `Conflict` (the file cannot be read, or misses a provider)."""
         workflow = self._catalog.get(workflow_id)
-        if workflow.plan is None or workflow.attention is not None:
-            raise Conflict(f"{workflow.name} cannot be tried: {workflow.attention}", where=workflow_id)
+        if workflow.newest is None or workflow.newest_attention is not None:
+            raise Conflict(f"{workflow.name} cannot be tried: {workflow.newest_attention}", where=workflow_id)
         decided = []
         for event_id in event_ids:
             found = await self._parts.store.read(select(events).where(events.c.id == event_id))
@@ -59,7 +59,7 @@ class Rehearsals:
             "camera": event.camera,
             "at": event.at.timestamp(),
         }
-        plan = self._catalog.get(workflow_id).plan
+        plan = self._catalog.get(workflow_id).newest
         skills, cameras_of = self._parts.skills, self._parts.site.cameras_of
         uses = () if plan is None else plan.document.triggers
         use = next((use for use in uses if fits(use, event, skills.triggers, cameras_of, workflow_id)), None)

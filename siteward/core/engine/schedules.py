@@ -16,7 +16,7 @@ from siteward.core.contract.document import TriggerUse
 from siteward.core.contract.registry import Provenance
 from siteward.core.engine import rows
 from siteward.core.engine.catalog import Catalog
-from siteward.core.engine.matcher import SCHEDULE, name_of_use
+from siteward.core.engine.matcher import SCHEDULE, name_of_use, plain_settings
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.records import engine_alert
 from siteward.core.engine.schedule import Missed, catch_up
@@ -95,7 +95,7 @@ class Schedules:
             return
         key, now = rows.load(row["payload"])["key"], self._parts.clock.now()
         workflow_id = key.partition("/")[0]
-        caught = catch_up(_plain(use), rows.moment(row["due_at"]), now, self._parts.site.zone, policy=_missed(use))
+        caught = catch_up(plain_settings(use), rows.moment(row["due_at"]), now, self._parts.site.zone, policy=_missed(use))
         for due in caught.fire:
             await self._accept(self._event(key, workflow_id, use, due))
         self._parts.boundaries.reach("schedule.fired")
@@ -111,8 +111,9 @@ class Schedules:
         return [
             (_key(workflow.id, use), use)
             for workflow in self._catalog
-            if workflow.takes_events and workflow.plan is not None
-            for use in workflow.plan.document.triggers
+            for plan in (workflow.takes_events, workflow.beside)
+            if plan is not None
+            for use in plan.document.triggers
             if use.name in triggers and triggers[use.name].next_due is not None
         ]
 
@@ -121,13 +122,13 @@ class Schedules:
         if trigger.next_due is None:
             return None
         try:
-            return trigger.next_due(_plain(use), after, self._parts.site.zone)
+            return trigger.next_due(plain_settings(use), after, self._parts.site.zone)
         except ConfigurationInvalid:
             _log.exception("The schedule at line %d cannot be read.", use.place.line)
             return None
 
     def _event(self, key: str, workflow_id: str, use: TriggerUse, due: datetime) -> Event:
-        payload = {"schedule": _plain(use), "workflow": workflow_id, "trigger": name_of_use(use)}
+        payload = {"schedule": plain_settings(use), "workflow": workflow_id, "trigger": name_of_use(use)}
         return Event(
             f"{SCHEDULE}:{key}:{due.timestamp():.0f}", SCHEDULE, SCHEDULE, Provenance.LITERAL, due, payload=payload
         )
@@ -149,7 +150,7 @@ class Schedules:
 
 def _key(workflow_id: str, use: TriggerUse) -> str:
     """A schedule by its workflow, its place and when it is due: an edit of the time makes a new one, one of what becomes of missed times does not."""
-    said = _plain(use)
+    said = plain_settings(use)
     if use.name == SCHEDULE:
         said.pop("missed", None)
     return f"{workflow_id}/{name_of_use(use)}/{rows.dump(said)}"
@@ -163,10 +164,6 @@ def _missed(use: TriggerUse) -> Missed:
 def _row_id(key: str) -> str:
     """Of several engines that make the row of a schedule, one makes it."""
     return f"schedule:{sha256(key.encode()).hexdigest()[:32]}"
-
-
-def _plain(use: TriggerUse) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in use.settings.items()}
 
 
 def _end(wait_id: str) -> Op:

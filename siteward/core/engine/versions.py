@@ -14,8 +14,16 @@ from siteward.core.contract.document import Document, State
 from siteward.core.contract.problems import Report, Severity
 from siteward.core.engine import rows
 from siteward.core.engine.admission import end_run_ops
+from siteward.core.engine.ai_steps import what_ai_decides
 from siteward.core.engine.also import Also, nothing_also
-from siteward.core.engine.catalog import Catalog, Workflow, attention_op, missing_attention
+from siteward.core.engine.catalog import (
+    Catalog,
+    Unprovided,
+    Workflow,
+    attention_op,
+    missing_attention,
+    sentence_of,
+)
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.plan import compile_plan
 from siteward.core.engine.seam import JSON, Mode, RunState
@@ -41,11 +49,13 @@ class WorkflowRefused(SitewardError):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A saved version, and what the validator had to say about it."""
+    """A saved version, and what the validator had to say about it. `beside` is the version that stays On where this one has to show itself in
+    Test first; None where it holds at once."""
 
     workflow_id: str
     version: int
     report: Report
+    beside: int | None = None
 
 
 class Versions:
@@ -66,7 +76,8 @@ class Versions:
         base_state: State | None = None,
     ) -> Saved:
         """Save a file as a new workflow (it starts in Test, whatever it says) or as the next version of one; runs under way finish on
-        theirs. `also` gives rows of the same transaction. Raises `WorkflowRefused`, `NotFound`, and `Conflict` where `base_version` is not the newest or
+        theirs. Where the workflow is On and its AI steps are others than those that are On, the new version runs in Test beside the one that is On,
+        until somebody turns it On; any other edit holds at once. `also` gives rows of the same transaction. Raises `WorkflowRefused`, `NotFound`, and `Conflict` where `base_version` is not the newest or
         the workflow is not in `base_state` any more (who may save what stands On is another question than who may save a test)."""
         parts = self._parts
         report = await asyncio.to_thread(parts.validate, text, parts.skills.registry, parts.site.view(by))
@@ -91,7 +102,11 @@ class Versions:
             self._told(workflow_id, {"version": 1, "state": State.TEST}),
             *also(workflow_id),
         )
-        await self._put(workflow_id, 1, document, State.TEST)
+        attention = missing_attention(document, self._parts.skills)
+        plan = compile_plan(workflow_id, 1, document)
+        self._catalog.add(Workflow(workflow_id, document.name, State.TEST, 1, plan, sentence_of(attention)))
+        if attention is not None:
+            await self._parts.store.submit(attention_op(workflow_id, attention))
         return Saved(workflow_id, 1, report)
 
     async def _next(
@@ -108,16 +123,20 @@ class Versions:
     ) -> Saved:
         held, now = self._catalog.get(workflow_id), self._parts.now()
         base = held.version if base_version is None else base_version
+        on = await self._on_version(workflow_id)
+        decides_anew = await self._decides_anew(workflow_id, on or base, document)
+        on_version = "CASE WHEN state = 'on' THEN COALESCE(on_version, :base) END" if decides_anew else "NULL"
         try:
             await self._parts.store.submit(
                 Op(
-                    "UPDATE workflows SET name = :name, version = :version, attention = NULL, changed_at = :now "
-                    "WHERE id = :id AND version = :base AND state = COALESCE(:state, state)",
+                    f"UPDATE workflows SET name = :name, version = :version, on_version = {on_version}, attention = NULL, changed_at = :now "
+                    "WHERE id = :id AND version = :base AND COALESCE(on_version, 0) = :on AND state = COALESCE(:state, state)",
                     {
                         "id": workflow_id,
                         "name": document.name,
                         "version": base + 1,
                         "base": base,
+                        "on": on or 0,
                         "state": None if base_state is None else base_state.value,
                         "now": now,
                     },
@@ -130,26 +149,37 @@ class Versions:
         except LostRace:
             raise Conflict(_MEANWHILE) from None
         # Its state may have changed while this was written: what holds is what holds now.
-        await self._put(workflow_id, base + 1, document, self._catalog.get(workflow_id).state)
-        return Saved(workflow_id, base + 1, report)
+        await self._catalog.saved(compile_plan(workflow_id, base + 1, document))
+        now_held = self._catalog.get(workflow_id)
+        beside = now_held.on_version if now_held.version == base + 1 else None
+        return Saved(workflow_id, base + 1, report, beside)
 
-    async def _put(self, workflow_id: str, version: int, document: Document, state: State) -> None:
-        plan = compile_plan(workflow_id, version, document)
-        attention = missing_attention(document, self._parts.skills)
-        sentence = None if attention is None else attention["sentence"]
-        self._catalog.put(Workflow(workflow_id, document.name, state, version, plan, sentence))
-        if attention is not None:
-            await self._parts.store.submit(attention_op(workflow_id, attention))
+    async def _on_version(self, workflow_id: str) -> int | None:
+        """What is On while a newer one runs in Test beside it, by the row: another process may have turned that one On."""
+        query = "SELECT on_version FROM workflows WHERE id = :id"
+        on: int | None = (await self._parts.store.fetch(query, {"id": workflow_id}))[0]["on_version"]
+        return on
+
+    async def _decides_anew(self, workflow_id: str, on_version: int, document: Document) -> bool:
+        """Whether AI decides something else than in the version that is On. What cannot be compared counts as something else."""
+        registry = self._parts.skills.registry
+        decides = what_ai_decides(document, registry)
+        try:
+            on = await self._catalog.plan(workflow_id, on_version)
+        except (NotFound, Unprovided):
+            return bool(decides)
+        return decides != what_ai_decides(on.document, registry)
 
     async def set_state(
         self, workflow_id: str, state: State, by: str, also: Also = nothing_also, base_version: int | None = None
     ) -> None:
-        """Turn a workflow Off, to Test or On. Off ends its runs, but for one that is just acting, which ends after that step. Raises
+        """Turn a workflow Off, to Test or On, with its newest version: what ran in Test beside the one that was On is the one that is On now, and runs
+        under way finish on theirs. Off ends its runs, but for one that is just acting, which ends after that step. Raises
         `NotFound`, `Conflict` where `base_version` (that the person looked at) is not the newest any more, and `ConfigurationInvalid` where it
         needs attention and is to be turned On."""
         held = self._catalog.get(workflow_id)
-        if state is State.ON and held.attention is not None:
-            raise ConfigurationInvalid(f"{held.name} cannot be turned On: {held.attention}", where=workflow_id)
+        if state is State.ON and held.newest_attention is not None:
+            raise ConfigurationInvalid(f"{held.name} cannot be turned On: {held.newest_attention}", where=workflow_id)
         if state is State.OFF:
             # From this moment on no effect of it is decided as allowed, also before the row says so.
             self._catalog.set_state(workflow_id, state)
@@ -157,7 +187,7 @@ class Versions:
         try:
             await self._parts.store.submit(
                 Op(
-                    "UPDATE workflows SET state = :state, changed_at = :now WHERE id = :id AND version = COALESCE(:base, version)",
+                    "UPDATE workflows SET state = :state, on_version = NULL, changed_at = :now WHERE id = :id AND version = COALESCE(:base, version)",
                     {"id": workflow_id, "state": state.value, "base": base_version, "now": now},
                     expect=1,
                 ),
@@ -170,7 +200,9 @@ class Versions:
         except SitewardError:
             self._back_from_off(workflow_id, held.state, state)
             raise
-        self._catalog.set_state(workflow_id, state)
+        self._catalog.switched(workflow_id, state)
+        if held.on_version is not None:
+            await self._catalog.look_again(workflow_id)
         if state is State.OFF:
             for row in await self._alive(workflow_runs.c.workflow_id == workflow_id):
                 await self._end(row, "workflow_off")

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from siteward.core.clock import Clock
 from siteward.core.contract.document import Step
-from siteward.core.engine.limits import Limits, ai_calls_left, hour_of
+from siteward.core.engine.limits import Limits, ai_calls_left, hour_of, scope_of
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.plan import Plan, moves_of_lane
 from siteward.core.engine.position import Position
@@ -43,6 +43,11 @@ class Run:
     picture: str | None
     limits: Limits
     one_key: str | None = None
+
+    @property
+    def scope(self) -> str:
+        """Under which name its counters are kept: a version in Test beside the one that is On has its own."""
+        return scope_of(self.plan.workflow_id, self.one_key)
 
     def holding(self, key: str) -> Run:
         """The run as the one that holds this one-at-a-time key."""
@@ -238,7 +243,7 @@ class ViewOfRun:
         if self._mode in (Mode.TRY, Mode.REPLAY):
             return None
         query = select(counters.c.count).where(
-            counters.c.scope == self.workflow_id,
+            counters.c.scope == self._run.scope,
             counters.c.name == AI_CALLS,
             counters.c.bucket == hour_of(self._parts.clock.now()),
         )

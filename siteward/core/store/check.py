@@ -103,6 +103,14 @@ _RULES: Final = (
         "Save them again from their files, or restore a backup.",
     ),
     _Rule(
+        "workflow.on_version_gone",
+        Grade.WRONG,
+        "SELECT id FROM workflows w WHERE on_version IS NOT NULL AND NOT EXISTS "
+        "(SELECT 1 FROM workflow_versions v WHERE v.workflow_id = w.id AND v.version = w.on_version)",
+        "{n} workflows have lost the text of the version that is On",
+        "Turn their newest version On, or restore a backup.",
+    ),
+    _Rule(
         "run.version_gone",
         Grade.WRONG,
         f"SELECT id FROM workflow_runs r WHERE state IN {_ALIVE} AND NOT EXISTS (SELECT 1 FROM workflow_versions v WHERE v.workflow_id = "

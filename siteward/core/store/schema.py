@@ -45,6 +45,7 @@ workflows = Table(
     Column("name", Text, nullable=False),
     Column("state", Text, nullable=False),  # off | test | on
     Column("version", Integer, nullable=False),  # the newest version's number
+    Column("on_version", Integer),  # the version that is On while the newest runs in Test beside it, or NULL
     Column("attention", Text),  # JSON: why it needs attention, or NULL
     Column("source", Text, nullable=False, server_default="site"),  # site | blueprint:<path> | file
     Column("created_at", Float, nullable=False),
