@@ -133,7 +133,14 @@ def _due(schedules: Mapping[tuple[str, str], Sequence[Match]], event: Event) -> 
     if len(named) < 2:
         return named
     said = event.payload.get("schedule")
-    return [match for match in named if plain_settings(match.use) == said]
+    if not isinstance(said, Mapping):
+        return ()
+    return [match for match in named if when_of(plain_settings(match.use)) == when_of(said)]
+
+
+def when_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """When a schedule is due, without what becomes of missed times."""
+    return {name: value for name, value in settings.items() if name != "missed"}
 
 
 def plain_settings(use: TriggerUse) -> dict[str, Any]:

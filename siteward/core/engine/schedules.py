@@ -16,7 +16,7 @@ from siteward.core.contract.document import TriggerUse
 from siteward.core.contract.registry import Provenance
 from siteward.core.engine import rows
 from siteward.core.engine.catalog import Catalog
-from siteward.core.engine.matcher import SCHEDULE, name_of_use, plain_settings
+from siteward.core.engine.matcher import SCHEDULE, name_of_use, plain_settings, when_of
 from siteward.core.engine.parts import Parts
 from siteward.core.engine.records import engine_alert
 from siteward.core.engine.schedule import Missed, catch_up
@@ -95,7 +95,9 @@ class Schedules:
             return
         key, now = rows.load(row["payload"])["key"], self._parts.clock.now()
         workflow_id = key.partition("/")[0]
-        caught = catch_up(plain_settings(use), rows.moment(row["due_at"]), now, self._parts.site.zone, policy=_missed(use))
+        caught = catch_up(
+            plain_settings(use), rows.moment(row["due_at"]), now, self._parts.site.zone, policy=_missed(use)
+        )
         for due in caught.fire:
             await self._accept(self._event(key, workflow_id, use, due))
         self._parts.boundaries.reach("schedule.fired")
@@ -152,7 +154,7 @@ def _key(workflow_id: str, use: TriggerUse) -> str:
     """A schedule by its workflow, its place and when it is due: an edit of the time makes a new one, one of what becomes of missed times does not."""
     said = plain_settings(use)
     if use.name == SCHEDULE:
-        said.pop("missed", None)
+        said = when_of(said)
     return f"{workflow_id}/{name_of_use(use)}/{rows.dump(said)}"
 
 

@@ -42,7 +42,7 @@ export class GoLive extends Page {
     this._busy = true;
     try {
       await setState(workflow, "on");
-      toast(`${workflow.name} is on: from now on it acts.`);
+      toast(`${this._named(workflow)} is on: from now on it acts.`);
       this._dialog.close();
       this.dispatchEvent(new CustomEvent("siteward-turned-on"));
     } catch (error) {
@@ -54,8 +54,8 @@ export class GoLive extends Page {
 
   render() {
     return html`<dialog class="sw-dialog" aria-labelledby="go-live-title">
-      <h2 id="go-live-title" dir="auto">${this._whole ? html`Turn on “${this._whole.name}”?` : "Turn on?"}</h2>
-      ${this._whole ? this._what(this._whole.judged) : this._error ? "" : html`<p role="status">Loading…</p>`}
+      <h2 id="go-live-title" dir="auto">${this._whole ? `Turn on ${this._named(this._whole)}?` : "Turn on?"}</h2>
+      ${this._whole ? this._what(this._whole) : this._error ? "" : html`<p role="status">Loading…</p>`}
       ${this._error ? html`<p class="sw-note is-bad" role="alert">${this._error.message}</p>` : ""}
       <div class="sw-actions">
         <button class="sw-button" @click=${() => this._dialog.close()}>Cancel</button>
@@ -64,13 +64,19 @@ export class GoLive extends Page {
     </dialog>`;
   }
 
+  /** @param {import("./rows.js").WholeWorkflow} w */
+  _named(w) {
+    return w.on_version === null ? `“${w.name}”` : `version ${w.version} of “${w.name}”`;
+  }
+
   _may() {
     if (this._whole === null || this._busy || !this._whole.judged.ok) return false;
     return !this._whole.judged.needs_admin || session.may("site.admin");
   }
 
-  /** @param {import("./rows.js").Judged} judged */
-  _what(judged) {
+  /** @param {import("./rows.js").WholeWorkflow} whole */
+  _what(whole) {
+    const { judged } = whole;
     return html` ${judged.needs_admin && !session.may("site.admin") ? html`<p class="sw-note is-bad">It moves things or reads faces or plates, so only an admin turns it on.</p>` : ""}
     ${
       judged.ok
@@ -86,6 +92,7 @@ export class GoLive extends Page {
       judged.explain
         ? html`<p>
               On means that it really acts each time it starts. You can set it back to Test or Off at any moment.
+              ${whole.on_version === null ? "" : `It takes the place of version ${whole.on_version}; runs under way finish as they began.`}
             </p>
             <div class="sw-moves ${judged.explain.moves.length ? "" : "is-none"}">
               <h3>${judged.explain.moves.length ? "It can move" : "It moves nothing"}</h3>

@@ -49,6 +49,10 @@ export const statePill = (state) => html`<span class="sw-pill is-${tone(state)}"
 export const modePill = (mode) =>
   mode === "on" ? "" : html`<span class="sw-pill is-test">${mode === "test" ? "Test" : mode}</span>`;
 
+/** What a version in Test beside the one that is On means. @param {{version: number, on_version: number | null}} workflow */
+export const besideWords = ({ version, on_version: on }) =>
+  on === null ? "" : `Version ${version} runs in Test beside version ${on}, which is On.`;
+
 /**
  * A kept picture; it opens in full in a tab of its own.
  * @param {string | null} id @param {string} about @param {string} [look]

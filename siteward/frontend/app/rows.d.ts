@@ -24,6 +24,8 @@ export interface Workflow {
   name: string;
   state: WorkflowState;
   version: number;
+  /** What is On while the newest version runs in Test beside it. */
+  on_version: number | null;
   attention: string | null;
   source: string | null;
   changed_at: string;
@@ -49,6 +51,7 @@ export interface Judged {
 }
 export interface WholeWorkflow extends Workflow {
   text: string;
+  on_text: string | null;
   saved_by: string;
   saved_at: string;
   judged: Judged;

@@ -6,9 +6,10 @@ import { Ticking, asError } from "./element.js";
 import { ago, clock, day, eventWords, runState, tally, wouldHave } from "./format.js";
 import { runs, runsOf, tryWorkflow, workflow } from "./host.js";
 import { Loaded, empty } from "./loading.js";
-import { explained, modePill, runLink, statePill } from "./parts.js";
+import { besideWords, explained, modePill, runLink, statePill } from "./parts.js";
 import { address } from "./router.js";
 import { session } from "./session.js";
+import "./go_live.js";
 
 class Workflow extends Ticking {
   static properties = { workflow: {}, _tried: { state: true }, _error: { state: true }, _busy: { state: true } };
@@ -44,6 +45,7 @@ class Workflow extends Ticking {
           html` <h1 tabindex="-1" dir="auto">
               ${w.name} <span class="sw-pill is-${w.state}">${{ on: "On", test: "Test", off: "Off" }[w.state]}</span>
             </h1>
+            ${w.on_version === null ? "" : this._beside(w, w.on_version)}
             ${w.attention ? html`<p class="sw-note is-bad"><strong>Needs attention.</strong> ${w.attention}</p>` : ""}
             ${
               w.judged.explain
@@ -53,15 +55,33 @@ class Workflow extends Ticking {
                   </details>`
                 : ""
             }
-            <details class="sw-card">
-              <summary>Its file, version ${w.version}</summary>
-              <pre class="sw-file" tabindex="0" dir="ltr">${w.text}</pre>
-            </details>`,
+            ${file(w.version, w.on_version === null ? "" : ", in Test", w.text)}
+            ${w.on_version === null || w.on_text === null ? "" : file(w.on_version, ", which is On", w.on_text)}`,
       )}
+      <sw-go-live @siteward-turned-on=${() => this._whole.reload()}></sw-go-live>
       <h2>Try it</h2>
       ${this._trying()}
       <h2>Runs</h2>
       ${this._runs.view((value) => ownRuns(value.runs))}`;
+  }
+
+  /** @param {import("./rows.js").WholeWorkflow} w @param {number} on */
+  _beside(w, on) {
+    return html`<div class="sw-note sw-beside">
+      <p><strong>${besideWords(w)}</strong></p>
+      <p>
+        What starts it makes two runs: version ${on} acts, and version ${w.version} says what it would have done.
+        Compare them below, then choose.
+      </p>
+      <button class="sw-button is-main" ?disabled=${!session.may("workflows.manage")} @click=${() => this._turnOn(w)}>
+        Turn version ${w.version} On
+      </button>
+    </div>`;
+  }
+
+  /** @param {import("./rows.js").WholeWorkflow} w */
+  _turnOn(w) {
+    /** @type {import("./go_live.js").GoLive} */ (this.querySelector("sw-go-live")).ask(w);
   }
 
   _trying() {
@@ -75,6 +95,14 @@ class Workflow extends Ticking {
       ${this._error ? html`<p class="sw-note is-bad" role="alert">${this._error.message}</p>` : ""}
       ${this._tried === null ? "" : tried(this._tried)}`;
   }
+}
+
+/** A version's file. @param {number} version @param {string} which @param {string} text */
+function file(version, which, text) {
+  return html`<details class="sw-card">
+    <summary>Its file, version ${version}${which}</summary>
+    <pre class="sw-file" tabindex="0" dir="ltr">${text}</pre>
+  </details>`;
 }
 
 /** @param {import("./rows.js").Tried[]} rows */
@@ -157,7 +185,8 @@ export function runList(runs) {
           ${runLink(run.id, html`<bdi>${run.workflow}</bdi>${run.outcome ? html`: <bdi>${run.outcome}</bdi>` : ""}`)}
           ${modePill(run.mode)}
           <span class="sw-soft"
-            >${run.event.camera ? html`<bdi>${run.event.camera}</bdi>, ` : ""}${ago(run.started_at, Date.now())}</span
+            >version ${run.version},
+            ${run.event.camera ? html`<bdi>${run.event.camera}</bdi>, ` : ""}${ago(run.started_at, Date.now())}</span
           >
         </li>`,
     )}

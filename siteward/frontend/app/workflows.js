@@ -6,7 +6,7 @@ import { Ticking, complain, toast } from "./element.js";
 import { ago } from "./format.js";
 import { setState, workflows } from "./host.js";
 import { Loaded, empty } from "./loading.js";
-import { icon, runLink, statePill } from "./parts.js";
+import { besideWords, icon, runLink, statePill } from "./parts.js";
 import { address } from "./router.js";
 import { session } from "./session.js";
 import "./go_live.js";
@@ -75,6 +75,7 @@ class Workflows extends Ticking {
       <div class="sw-workflow-main">
         <h2><a href=${address("workflows", w.id)} dir="auto">${w.name}</a></h2>
         <p class="sw-soft">${this._facts(w)}</p>
+        ${w.on_version === null ? "" : html`<p class="sw-soft">${besideWords(w)} <a href=${address("workflows", w.id)}>Compare and choose</a></p>`}
         ${w.attention ? html`<p class="sw-note is-bad" dir="auto"><strong>Needs attention.</strong> ${w.attention}</p>` : ""}
         ${w.asks ? html`<p><a class="sw-asks" href=${address("inbox")}>${icon("inbox")} ${w.asks === 1 ? "A question waits" : `${w.asks} questions wait`}</a></p>` : ""}
       </div>
