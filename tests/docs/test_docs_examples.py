@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import configparser
 import re
+import shlex
 import textwrap
 from pathlib import Path
 
+import click
 import psycopg
 import pytest
 
 from siteward.core.blueprint_files import check
+from siteward.core.cli import main
 from siteward.core.contract.registry import Moves, Provenance, Repeat
 from siteward.core.events.envelope import Origin, event_from_message
 from siteward.core.plugins.discovery import find_custom, find_shipped
@@ -32,13 +36,16 @@ WORKFLOWS = [textwrap.dedent(block.text) for block in blocks() if (block.page, b
 CONFIGURATION = ("docs/installer.md", "yaml")
 MESSAGE, BROKERS = ("docs/sources.md", "json"), ("docs/sources.md", "yaml")
 SERVER, ADDRESS = ("docs/operator.md", "sql"), ("docs/operator.md", "yaml")
+SERVICE = ("docs/large-site.md", "ini")
 MANIFEST, CODE = ("docs/app-author.md", "yaml"), ("docs/app-author.md", "python")
 
 
 def test_every_example_of_the_pages_is_tried_here() -> None:
     told = [(block.page, block.language) for block in blocks() if block.language]
-    assert sorted(set(told)) == sorted([WORKFLOW, CONFIGURATION, MANIFEST, CODE, MESSAGE, BROKERS, SERVER, ADDRESS])
-    assert len(told) == 8 + len(WORKFLOWS) - 1
+    assert sorted(set(told)) == sorted(
+        [WORKFLOW, CONFIGURATION, MANIFEST, CODE, MESSAGE, BROKERS, SERVER, ADDRESS, SERVICE]
+    )
+    assert len(told) == 9 + len(WORKFLOWS) - 1
 
 
 @pytest.mark.parametrize("text", WORKFLOWS)
@@ -76,6 +83,18 @@ def test_the_address_of_the_operator_is_one(tmp_path: Path) -> None:
     (address,) = re.findall(r"postgresql://\S+", EXAMPLES[ADDRESS])
     (tmp_path / "secrets.yaml").write_text(f"database: {address}\n")
     assert read_configuration(tmp_path / "configuration.yaml").database == address
+
+
+def test_the_service_of_the_large_site_starts_a_command_that_exists() -> None:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read_string(EXAMPLES[SERVICE])
+    program, *words = shlex.split(unit["Service"]["ExecStart"])
+    assert Path(program).name == "siteward"
+    command = main.get_command(click.Context(main), "engine")
+    assert command is not None
+    assert words[:3] == ["--config", "/srv/site", "engine"]
+    assert words[3] in {option for parameter in command.params for option in parameter.opts}
 
 
 def test_the_message_of_the_sources_is_an_event() -> None:
