@@ -175,8 +175,15 @@ def test_verify_reads_it_all_and_changes_nothing(site: Path, backup: Path) -> No
 
 def test_a_backup_of_an_older_version_is_brought_up_to_date(site: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(site / "siteward.db")) as database, database:
-        database.execute("DROP INDEX ix_workflow_runs_event_id")
-        database.execute("UPDATE alembic_version SET version_num = '0002'")
+        for since in (
+            "ALTER TABLE workflows DROP COLUMN on_version",
+            "DROP INDEX ix_alerts_run_id",
+            "DROP TABLE engines",
+            "DROP TABLE leases",
+            "DROP INDEX ix_workflow_runs_event_id",
+            "UPDATE alembic_version SET version_num = '0002'",
+        ):
+            database.execute(since)
     assert on(site, "backup", "--to", tmp_path / "old.zip").code == DONE
     assert on(site, "restore", tmp_path / "old.zip").code == DONE
     assert on(site, "runs", "--json").json[0]["state"] == "done"

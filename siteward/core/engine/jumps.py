@@ -37,6 +37,7 @@ class Jumps:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._offset: float | None = None
+        self._boot: float | None = None
         self._looking = asyncio.Lock()
         """Timer, sweeper and whoever answers a question look when they please; one dates anew."""
 
@@ -50,13 +51,13 @@ class Jumps:
         offset = now - boot
         # The first look of a process is for what happened while there was none.
         jump = 0.0 if self._offset is None else offset - self._offset
-        if abs(jump) >= RANGE_SECONDS / 2:
+        if self._boot is not None and abs(boot - self._boot) >= RANGE_SECONDS / 2:
             # The clock that never jumps counts in another range: of a server that was started anew. Nothing is known of the wall clock.
             jump = 0.0
         jumped = abs(jump) >= NOTICED_SECONDS
         if jumped or self._offset is None:
             await self._redate(now, boot, jump)
-        self._offset = offset
+        self._offset, self._boot = offset, boot
         return jumped
 
     async def _redate(self, now: float, boot: float, jump: float) -> None:
