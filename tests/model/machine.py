@@ -21,8 +21,9 @@ from tests.engine.house import GUARD, House
 from .language import GATE_CHANGED, SIGHTING, Program, Sighting, render
 from .mortal import MortalHouse
 from .orders import Deed, TooMany, every_end, every_moment
-from .reference import Key, Reference, Workflow
+from .reference import Reference
 from .seen import in_order, of_house, of_reference
+from .things import Key, Workflow
 
 STRANGER = "user:stranger"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .reference import Move, Reference
+from .reference import Reference
+from .things import Move
 
 Deed = Callable[[Reference], object]
 """Something that happens to a site."""

@@ -12,7 +12,8 @@ import orjson
 from tests.engine.house import House
 
 from .language import render
-from .reference import Key, Reference
+from .reference import Reference
+from .things import Key
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from .language import Program, Sighting
 from .machine import Dies, Thing, Twins
-from .reference import Run
 from .shapes import ON_ALERTS, REPLIES, SHAPES
 from .shuffled import MortalInlineHouse, ShuffledLoop
+from .things import Run
 
 T = TypeVar("T")
 EXAMPLES = int(os.environ.get("SITEWARD_MODEL_EXAMPLES", "8"))

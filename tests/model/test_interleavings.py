@@ -15,9 +15,9 @@ import pytest
 
 from .language import Program, Sighting
 from .machine import Known, Twins
-from .reference import ALIVE
 from .shapes import ON_ALERTS, SHAPES
 from .shuffled import InlineHouse, ShuffledLoop
+from .things import ALIVE
 
 STORIES = int(os.environ.get("SITEWARD_MODEL_STORIES", "6"))
 ORDERS = 10

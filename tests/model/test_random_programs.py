@@ -16,7 +16,7 @@ from .language import Sighting
 from .machine import Dies, Twins
 from .mortal import MortalHouse
 from .programs import program
-from .reference import ALIVE, Run
+from .things import ALIVE, Run
 
 PROGRAMS = int(os.environ.get("SITEWARD_MODEL_PROGRAMS", "8"))
 DEEDS = 60

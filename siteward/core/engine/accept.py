@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -82,17 +82,29 @@ class Acceptance:
         if not self._hints.useful:
             return await self._at_once(event, found)
         kept = parts.store.send(rows.new_event(event, parts.now()))
+        return await self._kept(event, kept, self._ride(event, found))
+
+    async def _kept(
+        self, event: Event, kept: asyncio.Future[None], matching: Awaitable[tuple[Run, ...] | None]
+    ) -> Accepted:
+        """An event whose write is under way, with its match behind it."""
         try:
-            started = await self._ride(event, found)
+            started = await matching
         except BaseException:
             kept.add_done_callback(_heard)
             raise
-        # The match stood behind the event: what became of the event is known by now.
-        new = await _unless_known(kept)
-        parts.boundaries.reach("event.accepted")
-        if new:
-            parts.meters.event_accepted(event.type)
-        return await self._accepted(event, new, started)
+        # What became of the event is known by now.
+        return await self._accepted(event, await self._is_new(event, kept), started)
+
+    async def _is_new(self, event: Event, kept: asyncio.Future[None]) -> bool:
+        """Whether the event was not known before, once that is committed."""
+        try:
+            await kept
+        except LostRace:
+            return False
+        self._parts.boundaries.reach("event.accepted")
+        self._parts.meters.event_accepted(event.type)
+        return True
 
     async def _accepted(self, event: Event, new: bool, started: tuple[Run, ...] | None) -> Accepted:
         """What an event that is kept made; where its match did not ride with it, once that is made by the rows."""
@@ -111,38 +123,28 @@ class Acceptance:
     async def _ride(self, event: Event, found: Found) -> tuple[Run, ...] | None:
         """Match an event whose own write is under way; None where the rows have to be asked."""
         try:
-            decision = await self._decide(event, found, look=False)
-            await self._parts.store.send(rows.event_matched(event.id, decision.made), *decision.ops)
-        except (LostRace, CommitFailed, ReadFailed):
+            return await self._written(event, await self._decide(event, found, look=False))
+        except ReadFailed:
+            return None
+
+    async def _written(self, event: Event, decision: Decision) -> tuple[Run, ...] | None:
+        try:
+            await self._parts.store.send(*self._match_ops(event, decision))
+        except (LostRace, CommitFailed):
             return None
         return self._made(decision)
 
     async def _keep(self, event: Event) -> Accepted:
         """Nobody wants it: it is kept for those who look back."""
-        if await _unless_known(self._parts.store.send(rows.new_event(event, self._parts.now(), matched=0))):
-            self._parts.boundaries.reach("event.accepted")
-            self._parts.meters.event_accepted(event.type)
-            return Accepted(True)
-        return Accepted(False, await self._runs_of(event.id))
+        kept = self._parts.store.send(rows.new_event(event, self._parts.now(), matched=0))
+        return await self._accepted(event, await self._is_new(event, kept), ())
 
     async def _at_once(self, event: Event, found: Found) -> Accepted:
         """Decide by the rows first and write both together, so that no other engine finds the event between the two."""
         async with self._alone_with(event):
             decision = await self._decide(event, found, look=True)
             kept = self._parts.store.send(rows.new_event(event, self._parts.now()))
-            try:
-                await self._parts.store.send(*self._match_ops(event, decision))
-                started: tuple[Run, ...] | None = self._made(decision)
-            except (LostRace, CommitFailed, ReadFailed):
-                started = None
-            except BaseException:
-                kept.add_done_callback(_heard)
-                raise
-            new = await _unless_known(kept)
-            self._parts.boundaries.reach("event.accepted")
-            if new:
-                self._parts.meters.event_accepted(event.type)
-            return await self._accepted(event, new, started)
+            return await self._kept(event, kept, self._written(event, decision))
 
     @asynccontextmanager
     async def _alone_with(self, event: Event) -> AsyncIterator[None]:
@@ -161,11 +163,7 @@ class Acceptance:
         """Accept an event that another process of the site matches."""
         kept = self._parts.store.send(rows.new_event(event, self._parts.now()))
         self._parts.store.notify(EVENTS)
-        if await _unless_known(kept):
-            self._parts.boundaries.reach("event.accepted")
-            self._parts.meters.event_accepted(event.type)
-            return Accepted(True)
-        return Accepted(False, await self._runs_of(event.id))
+        return await self._accepted(event, await self._is_new(event, kept), ())
 
     def _match_ops(self, event: Event, decision: Decision) -> tuple[Op, ...]:
         in_turn = self._parts.in_turn if decision.ops else ()
@@ -223,15 +221,6 @@ class Acceptance:
     async def _runs_of(self, event_id: str) -> tuple[str, ...]:
         query = "SELECT id FROM workflow_runs WHERE event_id = :event AND mode IN ('on', 'test') ORDER BY id"
         return tuple(row["id"] for row in await self._parts.store.fetch(query, {"event": event_id}))
-
-
-async def _unless_known(kept: asyncio.Future[Any]) -> bool:
-    """Whether the event was not known before, once that is committed."""
-    try:
-        await kept
-    except LostRace:
-        return False
-    return True
 
 
 def _heard(write: asyncio.Future[Any]) -> None:
