@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -224,7 +225,9 @@ async def test_a_condition_that_never_answers_is_stopped(monkeypatch: pytest.Mon
         return True
 
     skills = provided()
-    hanging = Provided(skills.registry, skills.triggers, {"site_mode": HostCondition("site_mode", never)})
+    known = skills.registry.conditions
+    theirs = replace(skills.registry, conditions={**known, "site_mode": replace(known["site_mode"], provider="theirs")})
+    hanging = Provided(theirs, skills.triggers, {"site_mode": HostCondition("site_mode", never)})
     with pytest.raises(ConditionFailed, match="did not answer"):
         await judge(conditions(YES), {}, View(Site(), NOON, event()), hanging)
 

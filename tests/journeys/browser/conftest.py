@@ -23,6 +23,8 @@ CHROMIUM = next(
 )
 WIDE: ViewportSize = {"width": 1280, "height": 860}
 PHONE: ViewportSize = {"width": 390, "height": 844}
+LEFT = "net::ERR_ABORTED"
+"""How Chromium says that nobody waits for an answer any more, since its page was left or loaded again: no fault of the page."""
 
 
 @dataclass
@@ -41,12 +43,16 @@ class Watched:
             "console", lambda message: self._noted(message.text) if message.type in ("error", "warning") else None
         )
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("requestfailed", lambda request: self._noted(f"failed: {request.url}"))
+        self.page.on("requestfailed", self._failed)
         self.page.on(
             "response",
             lambda answer: self._noted(f"{answer.status} {answer.url}") if answer.status >= 400 else None,
         )
         self.page.on("request", self._sent)
+
+    def _failed(self, request: Request) -> None:
+        if request.failure != LEFT:
+            self._noted(f"failed: {request.url}: {request.failure}")
 
     def _noted(self, what: str) -> None:
         if self.reachable:
