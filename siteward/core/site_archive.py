@@ -1,6 +1,7 @@
 """What a backup is: one zip file with the parts of a site that a restore needs, and a manifest that names each with its digest.
 
-In it: `configuration.yaml`, `secrets.yaml` and every other YAML file of the folder, the folders below, and one instant of the database. Not in it:
+In it: `configuration.yaml`, `secrets.yaml` and every other YAML file of the folder, the folders below, and one instant of the database (an SQLite file
+as a file, a server's table by table below `database/`). Not in it:
 what a camera writes into the folder, logs of the demo, caches, and the lock.
 """
 
@@ -27,6 +28,9 @@ FOLDERS: Final = (WORKFLOWS, BLUEPRINTS, CUSTOM, MODELS)
 DATABASE_FILES: Final = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", f"{DATABASE}-journal")
 PRIVATE: Final = frozenset({SECRETS_FILE, DATABASE})
 """Members that only the site's owner may read."""
+TABLES: Final = "database"
+"""The folder in a backup with the tables of a PostgreSQL database, each as `NAME.copy` (`store.postgres_copy`)."""
+_TABLE: Final = ".copy"
 SKIPPED: Final = frozenset({"__pycache__", ".git"})
 CHUNK: Final = 1024 * 1024
 _YAML: Final = (".yaml", ".yml")
@@ -89,7 +93,26 @@ def is_member(name: str) -> bool:
         return False
     if len(parts) == 1:
         return name == DATABASE or (name.endswith(_YAML) and not name.startswith("."))
-    return parts[0] in FOLDERS
+    return parts[0] in FOLDERS or table_of(name) is not None
+
+
+def table_member(table: str) -> str:
+    """The member that holds a table's rows."""
+    return f"{TABLES}/{table}{_TABLE}"
+
+
+def table_of(name: str) -> str | None:
+    """The table whose rows a member holds; None for every other member."""
+    folder, _, file = name.partition("/")
+    if folder != TABLES or not file.endswith(_TABLE):
+        return None
+    table = file.removesuffix(_TABLE)
+    return table if table.isidentifier() else None
+
+
+def is_private(name: str) -> bool:
+    """Whether only the site's owner may read a member."""
+    return name in PRIVATE or table_of(name) is not None
 
 
 def managed(folder: Path) -> list[str]:
@@ -121,16 +144,33 @@ def files_of(folder: Path) -> Iterator[tuple[str, Path | None]]:
                 yield relative, here / one if (here / one).is_file() and is_member(relative) else None
 
 
+class Counted:
+    """A stream to write to that tells its size and digest."""
+
+    def __init__(self, target: IO[bytes]) -> None:
+        self._target = target
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def write(self, chunk: bytes) -> None:
+        """Write `chunk`."""
+        self._target.write(chunk)
+        self._digest.update(chunk)
+        self.size += len(chunk)
+
+    def member(self) -> Member:
+        """What was written so far."""
+        return Member(self.size, self._digest.hexdigest())
+
+
 def copy_counted(source: IO[bytes], target: IO[bytes], most: int | None = None) -> Member:
     """Copy a stream and tell its size and digest. Stops one chunk past `most` bytes: what is longer than it says is not read to its end."""
-    digest, size = hashlib.sha256(), 0
+    counted = Counted(target)
     while chunk := source.read(CHUNK):
-        target.write(chunk)
-        digest.update(chunk)
-        size += len(chunk)
-        if most is not None and size > most:
+        counted.write(chunk)
+        if most is not None and counted.size > most:
             break
-    return Member(size, digest.hexdigest())
+    return counted.member()
 
 
 def is_link(external_attr: int) -> bool:

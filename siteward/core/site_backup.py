@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,19 +19,21 @@ from siteward.core.site_archive import (
     DATABASE_FILES,
     MANIFEST,
     PRIVATE,
+    Counted,
     Manifest,
     Member,
     copy_counted,
     files_of,
+    is_private,
+    table_member,
 )
 from siteward.core.site_folder import DATABASE
 from siteward.core.store.backup import copy_database
+from siteward.core.store.postgres_driver import needing_the_driver
 from siteward.core.store.revision import require_known, revision_of
 
 LEVEL: Final = 1
 """Of compression: rows shrink to a fifth at it, pictures at none."""
-
-ON_SERVER: Final = "the PostgreSQL database (pg_dump writes it, pg_restore puts it back)"
 
 
 class BackupFailed(SitewardError):
@@ -40,10 +43,10 @@ class BackupFailed(SitewardError):
 
 
 def back_up(
-    folder: Path, target: Path, site: str, made_at: datetime, *, with_secrets: bool = True, on_server: bool = False
+    folder: Path, target: Path, site: str, made_at: datetime, *, with_secrets: bool = True, server: str = ""
 ) -> Manifest:
-    """Write the backup of the site in `folder` to the new file `target`, which only its owner may read. A database `on_server` is not in it, and the
-    manifest says so; a file that stands in the folder from before is not the site's database then.
+    """Write the backup of the site in `folder` to the new file `target`, which only its owner may read. `server` is the address of its PostgreSQL database;
+    empty: its database is the file in the folder, which otherwise is one from before.
 
     Raises `BackupFailed`, `DatabaseNewer`, `DatabaseUnusable`. The file is there whole, or not at all.
     """
@@ -54,7 +57,7 @@ def back_up(
         with tempfile.TemporaryDirectory(prefix=".siteward-backup-", dir=target.parent) as scratch:
             whole = Path(scratch, "backup.zip")
             manifest = _write(
-                folder, whole, Path(scratch, DATABASE), site, made_at, with_secrets=with_secrets, on_server=on_server
+                folder, whole, Path(scratch, DATABASE), site, made_at, with_secrets=with_secrets, server=server
             )
             whole.rename(target)
         _sync_folder(target.parent)
@@ -78,13 +81,17 @@ def _check_room(folder: Path, place: Path) -> None:
 
 
 def _write(
-    folder: Path, whole: Path, copy: Path, site: str, made_at: datetime, *, with_secrets: bool, on_server: bool
+    folder: Path, whole: Path, copy: Path, site: str, made_at: datetime, *, with_secrets: bool, server: str
 ) -> Manifest:
     members: dict[str, Member] = {}
-    left_out: list[str] = [ON_SERVER] if on_server else []
+    left_out: list[str] = []
     revision = None
     with _new(whole) as archive:
-        if not on_server and (folder / DATABASE).exists():
+        if server:
+            with needing_the_driver():
+                from siteward.core.store.postgres_copy import copy_out
+            revision = copy_out(server, partial(_table_into, archive, members))
+        elif (folder / DATABASE).exists():
             revision = revision_of(folder / DATABASE)
             require_known(revision, f"The database {folder / DATABASE}")
             copy_database(folder / DATABASE, copy)
@@ -112,8 +119,18 @@ def _new(whole: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _add(archive: zipfile.ZipFile, name: str, file: Path) -> Member:
-    with file.open("rb") as source, archive.open(_entry(name, private=name in PRIVATE), "w", force_zip64=True) as into:
+    with file.open("rb") as source, archive.open(_entry(name, private=is_private(name)), "w", force_zip64=True) as into:
         return copy_counted(source, into)
+
+
+@contextmanager
+def _table_into(archive: zipfile.ZipFile, members: dict[str, Member], table: str) -> Iterator[Counted]:
+    """A new member for a table's rows."""
+    name = table_member(table)
+    with archive.open(_entry(name, private=True), "w", force_zip64=True) as into:
+        counted = Counted(into)
+        yield counted
+    members[name] = counted.member()
 
 
 def _entry(name: str, *, private: bool) -> zipfile.ZipInfo:

@@ -1,7 +1,8 @@
 """Puts a backup in the place of a site: checked whole before anything is touched, swapped by renames, with what was there kept aside.
 
 The backup is unpacked and checked in a hidden folder of the site. Then one small file, written last, says "from here on, forwards": a restore that is
-cut off before it has changed nothing, one that is cut off after it is finished by the next who starts (`finish_restore`).
+cut off before it has changed nothing, one that is cut off after it is finished by the next who starts (`finish_restore`). The rows of a PostgreSQL site go in
+one transaction just before; a restore that is cut off between the two is run again.
 
 What a backup remembers is another past: a gate that it believes shut may have been opened since. So the restored database carries the moment of its
 restore, and no answer, rule or event from before it moves anything (`engine.effects`); who was logged in is logged out.
@@ -9,7 +10,6 @@ restore, and no answer, rule or event from before it moves anything (`engine.eff
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sqlite3
@@ -20,47 +20,54 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from siteward.core.site.restored import RESTORED_AT
+from siteward.core.site.restored import mark_restored
 from siteward.core.site_archive import (
     MANIFEST,
     MAXIMUM_MANIFEST,
-    PRIVATE,
     BackupDamaged,
     Manifest,
     Member,
     copy_counted,
     is_link,
     is_member,
+    is_private,
     managed,
     manifest_from,
+    table_of,
 )
 from siteward.core.site_folder import DATABASE
-from siteward.core.site_swap import NEW, STAGING, RestoreFailed, finish_restore, go_forwards, sync_tree
+from siteward.core.site_rows import STAGED, has_rows, put_rows_back
+from siteward.core.site_swap import (
+    NEW,
+    STAGING,
+    RestoreFailed,
+    finish_restore,
+    go_forwards,
+    is_cut_off,
+    rows_are_next,
+    sync_tree,
+)
 from siteward.core.store.migrate import migrate
 from siteward.core.store.revision import require_known, revision_of
 
 MOST_FILES: Final = 100_000
 ROOM_LEFT: Final = 64 * 1024 * 1024
 """Bytes that a restore leaves free on the disk."""
-CLOCK_SECONDS: Final = 600.0
-"""Times in a backup may be this far ahead of this machine's clock, and what they date is still from before the restore."""
-_STAMPS: Final = (
-    ("events", "at"),
-    ("events", "accepted_at"),
-    ("workflow_approvals", "answered_at"),
-    ("workflow_runs", "started_at"),
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was done. `aside` is the folder with what was there before (None: nothing was)."""
+    """What was done. `aside` is the folder with what was there before (None: nothing was). For a PostgreSQL site `database` names the database without
+    its password, and `schema` is where what it held before is kept."""
 
     manifest: Manifest
     aside: Path | None
+    database: str | None = None
+    schema: str | None = None
 
 
 def verify(file: Path) -> Manifest:
@@ -77,20 +84,24 @@ def restore(file: Path, folder: Path, now: datetime) -> Restored:
     """Put the backup in the place of the site in `folder`. Whoever calls holds the site's lock. Raises `BackupDamaged`, `DatabaseNewer`,
     `RestoreFailed`: then the site is as it was."""
     try:
-        finish_restore(folder)
+        finish_restore(folder, again=True)
         staging = folder / STAGING
         (staging / NEW).mkdir(parents=True, mode=0o700)
+        database, schema = None, None
         try:
             with _opened(file) as archive:
                 manifest = _manifest(archive, file)
                 _check_room(manifest, folder)
                 for name, member in manifest.members.items():
-                    _stage(archive, name, member, staging / NEW)
+                    _stage(archive, name, member, staging / (NEW if table_of(name) is None else STAGED))
             if DATABASE in manifest.members:
                 prepare_database(staging / NEW / DATABASE, now)
             sync_tree(staging)
+            if has_rows(manifest):
+                database, schema = put_rows_back(folder, manifest, now, partial(rows_are_next, folder))
         except BaseException:
-            shutil.rmtree(staging, ignore_errors=True)
+            if not is_cut_off(folder):
+                shutil.rmtree(staging, ignore_errors=True)
             raise
         aside = go_forwards(folder, managed(folder), now)
         finish_restore(folder)
@@ -99,7 +110,7 @@ def restore(file: Path, folder: Path, now: datetime) -> Restored:
         raise RestoreFailed(
             f"The backup could not be put in place: {where}: {error.strerror}.", where=str(where)
         ) from error
-    return Restored(manifest, aside)
+    return Restored(manifest, aside, database, schema)
 
 
 # -- reading the archive -----------------------------------------------------------------------------------------------
@@ -156,7 +167,7 @@ def _unpack(archive: zipfile.ZipFile, name: str, member: Member, target: object)
 def _stage(archive: zipfile.ZipFile, name: str, member: Member, place: Path) -> None:
     target = place / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    mode = 0o600 if name in PRIVATE else 0o644
+    mode = 0o600 if is_private(name) else 0o644
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     with os.fdopen(descriptor, "wb") as file:
         _unpack(archive, name, member, file)
@@ -182,13 +193,7 @@ def prepare_database(database: Path, now: datetime) -> None:
     migrate(str(database))
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        # Who logged out, or lost the right to log in, since the backup must not be let in by it.
-        connection.execute("DELETE FROM sessions")
-        connection.execute(
-            "INSERT INTO site_settings (name, value, revision) VALUES (:name, :at, 1) "
-            "ON CONFLICT (name) DO UPDATE SET value = excluded.value, revision = site_settings.revision + 1",
-            {"name": RESTORED_AT, "at": json.dumps(_past_until(connection, now.timestamp()))},
-        )
+        mark_restored(connection.execute, now.timestamp())
         connection.execute("COMMIT")
     database.chmod(0o600)
 
@@ -205,16 +210,6 @@ def _check_sound(database: Path) -> None:
         )
 
 
-def _past_until(connection: sqlite3.Connection, now: float) -> float:
-    """Up to when things are from before the restore: now, or a little later where the clock of the backup's machine went ahead of this one's."""
-    newest = now
-    for table, column in _STAMPS:
-        query = f"SELECT max({column}) FROM {table} WHERE {column} <= :most"
-        (found,) = connection.execute(query, {"most": now + CLOCK_SECONDS}).fetchone()
-        newest = max(newest, found or 0.0)
-    return newest
-
-
 def as_row(restored: Restored) -> Mapping[str, object]:
     """What was restored, for JSON."""
     manifest = restored.manifest
@@ -224,4 +219,6 @@ def as_row(restored: Restored) -> Mapping[str, object]:
         "siteward": manifest.siteward,
         "files": len(manifest.members),
         "replaced": None if restored.aside is None else str(restored.aside),
+        "database": restored.database,
+        "replaced_schema": restored.schema,
     }

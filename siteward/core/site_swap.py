@@ -14,6 +14,7 @@ from siteward.core.errors import SitewardError
 STAGING: Final = ".siteward-restore"
 NEW: Final = "new"
 _FORWARDS: Final = "forwards.json"
+_ROWS: Final = "rows-may-be-in-place"
 
 
 class RestoreFailed(SitewardError):
@@ -41,14 +42,26 @@ def go_forwards(folder: Path, old: list[str], now: datetime) -> Path | None:
 
 def is_cut_off(folder: Path) -> bool:
     """Whether a restore in this folder got past its point of no return and not to its end: the site is half the one and half the other."""
-    return (folder / STAGING / _FORWARDS).exists()
+    return any((folder / STAGING / name).exists() for name in (_FORWARDS, _ROWS))
 
 
-def finish_restore(folder: Path) -> bool:
+def rows_are_next(folder: Path) -> None:
+    """Called just before the database on a server takes the rows of a restore: from here on it, and not yet the folder, may be the restored one."""
+    (folder / STAGING / _ROWS).touch()
+    _sync(folder / STAGING)
+
+
+def finish_restore(folder: Path, *, again: bool = False) -> bool:
     """Bring a restore that was cut off to its end, or clear away one that had changed nothing yet; whether there was one to finish. Whoever calls
-    holds the site's lock. Raises `RestoreFailed`."""
+    holds the site's lock. Raises `RestoreFailed`, also for one that was cut off just when the database took its rows: it must be run `again` from the start."""
     staging = folder / STAGING
-    if not is_cut_off(folder):
+    if not (staging / _FORWARDS).exists():
+        if (staging / _ROWS).exists() and not again:
+            raise RestoreFailed(
+                f"A restore in {folder} was cut off when its rows went into the database. Run the same `siteward restore FILE` again: it begins "
+                "anew, and keeps what is there.",
+                where=str(folder),
+            )
         shutil.rmtree(staging, ignore_errors=True)
         return False
     try:

@@ -60,11 +60,3 @@ def test_no_sentence_shows_the_password(tmp_path: Path) -> None:
     said = on(tmp_path, "runs")
     assert said.code == COULD_NOT
     assert "hunter2" not in said.err + said.out
-
-
-def test_a_backup_says_that_the_database_is_not_in_it(site: Path, tmp_path: Path) -> None:
-    (site / "siteward.db").write_bytes(b"of a time before the site moved to the server")
-    said = on(site, "backup", "--to", tmp_path / "backup.zip")
-    assert (said.code, "Not in it: the PostgreSQL database (pg_dump writes it" in said.out) == (DONE, True), said
-    told = on(site, "restore", tmp_path / "backup.zip", "--json").json
-    assert told["ok"] and not (site / "siteward.db").exists()

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
+from siteward.core.commands.beside import database_beside
 from siteward.core.commands.output import (
     errors_end_the_command,
     existing_site,
@@ -43,8 +44,9 @@ def backup_command(context: click.Context, to: Path | None, without_secrets: boo
     now = datetime.now(UTC)
     target = _target(to, now)
     with errors_end_the_command(as_json):
-        name, on_server = _named(folder)
-        manifest = back_up(folder, target, name, now, with_secrets=not without_secrets, on_server=on_server)
+        manifest = back_up(
+            folder, target, _name(folder), now, with_secrets=not without_secrets, server=database_beside(folder)
+        )
     size = target.stat().st_size
     if as_json:
         print_json(
@@ -69,13 +71,12 @@ def _target(to: Path | None, now: datetime) -> Path:
     return to / name if to.is_dir() else to
 
 
-def _named(folder: Path) -> tuple[str, bool]:
-    """The site's name for the manifest, and whether its database is on a server. A configuration that cannot be read is backed up like any other."""
+def _name(folder: Path) -> str:
+    """The site's name for the manifest. A configuration that cannot be read is backed up like any other."""
     try:
-        configuration = read_configuration(folder / CONFIGURATION)
+        return read_configuration(folder / CONFIGURATION).name
     except ConfigurationInvalid:
-        return folder.name, False
-    return configuration.name, bool(configuration.database)
+        return folder.name
 
 
 def _megabytes(size: int) -> str:
@@ -124,6 +125,9 @@ def _say_restored(folder: Path, done: Restored, *, as_json: bool) -> None:
     out.print(f"{escape(str(folder))} is {escape(done.manifest.site)} as of {_moment(done.manifest)}.")
     if done.aside is not None:
         out.print(f"What was there before is in {escape(str(done.aside))}: remove it when you do not need it any more.")
+    if done.database is not None:
+        kept = "it was empty" if done.schema is None else f"what it held is in its schema {done.schema}"
+        out.print(f"The rows are in {escape(done.database)}; {escape(kept)}.")
     if done.manifest.left_out:
         out.print(
             f"[yellow]Not in the backup:[/] {escape(', '.join(done.manifest.left_out))}. Put them there yourself."

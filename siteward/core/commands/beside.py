@@ -15,9 +15,9 @@ from pathlib import Path
 
 from siteward.core.errors import ConfigurationInvalid
 from siteward.core.host import Host, open_host
-from siteward.core.site.configuration import POSTGRESQL, read_configuration
-from siteward.core.site.configuration_yaml import read_tree
+from siteward.core.site.configuration import read_configuration
 from siteward.core.site_folder import CONFIGURATION, DATABASE, database_url
+from siteward.core.site_rows import database_of
 from siteward.core.store.store import Store
 
 
@@ -43,7 +43,7 @@ async def host_beside(folder: Path) -> AsyncIterator[Host]:
 async def store_beside(folder: Path) -> AsyncIterator[Store | None]:
     """The site's rows alone; None where no host ever ran. Only where the database is matters here: whatever else is wrong with the configuration,
     the rows can be seen. Raises what the store raises."""
-    configured = await asyncio.to_thread(_database_of, folder)
+    configured = await asyncio.to_thread(database_beside, folder)
     if not configured and not (folder / DATABASE).exists():
         yield None
         return
@@ -54,13 +54,12 @@ async def store_beside(folder: Path) -> AsyncIterator[Store | None]:
         await store.close()
 
 
-def _database_of(folder: Path) -> str:
-    """The address that the configuration names, if it can be read at all; empty: the file in the folder."""
+def database_beside(folder: Path) -> str:
+    """The address that the configuration names, if it can be read at all; empty: the file in the folder. Raises `ConfigurationInvalid` where it cannot be
+    read and no such file is there."""
     try:
-        tree = read_tree(folder / CONFIGURATION).value
+        return database_of(folder)
     except ConfigurationInvalid:
         if not (folder / DATABASE).exists():
             raise
         return ""
-    named = tree.get("database") if isinstance(tree, dict) else None
-    return named if isinstance(named, str) and named.startswith(POSTGRESQL) else ""

@@ -47,6 +47,18 @@ class DatabaseOlder(SitewardError):
     code = "store.older"
 
 
+class DatabaseInUse(SitewardError):
+    """A process of the site is at work on the database."""
+
+    code = "store.in_use"
+
+
+class RowsRefused(SitewardError):
+    """Rows of a backup that are not as this database takes them."""
+
+    code = "store.rows_refused"
+
+
 class DatabaseUnusable(SitewardError):
     """The database cannot be opened (no such folder, no right to write, not a database)."""
 

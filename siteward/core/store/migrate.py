@@ -36,7 +36,7 @@ def migrate(path: str) -> None:
     event.listen(engine, "begin", _begin)
     try:
         with engine.begin() as connection:
-            _upgrade(connection, path)
+            upgrade(connection, path)
     except (OperationalError, DatabaseError) as error:
         raise DatabaseUnusable(
             f"The database {path} cannot be used: {error.orig}. {_WHAT_TO_DO}", where=path
@@ -47,19 +47,25 @@ def migrate(path: str) -> None:
 
 def migrate_postgres(url: URL, name: str) -> None:
     """Migrate the PostgreSQL database at `url`; `name` is what a person may read of it. Raises `DatabaseNewer`, `DatabaseUnusable`."""
-    with _connected(url, name) as connection:
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATES})")
-        _upgrade(connection, name)
+    with connected_to_postgres(url, name) as connection:
+        alone(connection)
+        upgrade(connection, name)
+
+
+def alone(connection: Connection) -> None:
+    """Wait until no other process changes this PostgreSQL database's tables; none does until the transaction ends."""
+    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATES})")
 
 
 def require_newest_postgres(url: URL, name: str) -> None:
     """Refuse a PostgreSQL database that is not at the newest migration. Raises `DatabaseNewer`, `DatabaseOlder`, `DatabaseUnusable`."""
-    with _connected(url, name) as connection:
+    with connected_to_postgres(url, name) as connection:
         require_newest_of(MigrationContext.configure(connection).get_current_revision(), name)
 
 
 @contextmanager
-def _connected(url: URL, name: str) -> Iterator[Connection]:
+def connected_to_postgres(url: URL, name: str) -> Iterator[Connection]:
+    """One transaction on the database at `url`, committed when the block ends well. Raises `DatabaseUnusable` for what the server refuses."""
     engine = create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 5})
     try:
         with engine.begin() as connection:
@@ -84,7 +90,8 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _upgrade(connection: Connection, path: str) -> None:
+def upgrade(connection: Connection, path: str, to: str = "head") -> None:
+    """Bring the database behind `connection` to a revision within its transaction; `path` is its name. Raises `DatabaseNewer`."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     scripts = ScriptDirectory.from_config(config)
@@ -98,7 +105,7 @@ def _upgrade(connection: Connection, path: str) -> None:
             where=path,
         )
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, to)
 
 
 def _make_file(path: str) -> None:

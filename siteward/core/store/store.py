@@ -22,6 +22,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from siteward.core.store.backend import Backend, Reader
 from siteward.core.store.boundaries import Boundaries
 from siteward.core.store.errors import DatabaseUnusable, ReadFailed
+from siteward.core.store.postgres_driver import needing_the_driver
 from siteward.core.store.sqlite import Sqlite, sqlite_path
 from siteward.core.store.statements import NO_PARAMS, Op, Params
 from siteward.core.store.writer import Writer
@@ -176,13 +177,8 @@ def backend_of(url: str) -> Backend:
 
 
 def _postgres(url: str) -> Backend:
-    """Its driver is an extra: a site on SQLite needs none."""
-    try:
+    with needing_the_driver():
         from siteward.core.store.postgres import Postgres
-    except ImportError as error:
-        if "psycopg" not in str(error) and "pq wrapper" not in str(error):
-            raise
-        raise DatabaseUnusable("PostgreSQL needs its driver: pip install 'siteward[postgres]'.") from error
     return Postgres(url)
 
 
