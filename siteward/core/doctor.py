@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
+from siteward.core.engine.leases import living
 from siteward.core.host import Host
 from siteward.core.site.configuration_yaml import SECRETS_FILE
 from siteward.core.site_folder import CONFIGURATION, DATABASE
@@ -91,6 +92,24 @@ def look_at_life(life: Life) -> Iterator[Finding]:
             Grade.WRONG,
             f"The host (process {life.process}) runs and does not answer at {life.address}.",
             "Look at its log. If it says nothing for a minute, restart it: nothing is lost by that.",
+        )
+
+
+def look_at_processes(at_work: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Whether a site of several processes has those that it needs; `at_work` as `engine.leases.living` gives them."""
+    if not at_work:
+        yield Finding(
+            "host.stopped",
+            Grade.NOTE,
+            "No process of this site is at work.",
+            "Start `siteward web` and at least one `siteward engine`, or `siteward run`.",
+        )
+    elif not any(one["drives"] for one in at_work):
+        yield Finding(
+            "engine.none",
+            Grade.WRONG,
+            "No engine is at work: what happens is kept, and nobody acts on it.",
+            "Start one with `siteward engine --name NAME`. Events that become too old until then start nothing.",
         )
 
 
@@ -229,7 +248,12 @@ async def _growth(store: Store, now: float) -> list[Finding]:
 
 
 async def read_status(store: Store, now: float) -> dict[str, Any]:
-    """The site in a few numbers. Raises `ReadFailed`."""
+    """The site in a few numbers; of a database on a server also who is at work on it, and its size there. Raises `ReadFailed`."""
+    server: dict[str, Any] = {}
+    if store.shared:
+        (size,) = await store.fetch("SELECT pg_database_size(current_database()) AS bytes")
+        at_work = [{"name": one["name"], "engine": one["drives"]} for one in await living(store)]
+        server = {"at_work": at_work, "database_bytes": size["bytes"]}
     switched = await store.fetch(
         "SELECT state, count(*) AS found, count(attention) AS wrong FROM workflows GROUP BY state"
     )
@@ -250,6 +274,7 @@ async def read_status(store: Store, now: float) -> dict[str, Any]:
         "runs_of_a_day": {row["state"]: row["found"] for row in day},
         "questions": (await store.fetch(asked))[0]["found"],
         "last_change_seconds_ago": None if not last else round(now - last[0]["at"], 1),
+        **server,
     }
 
 

@@ -12,7 +12,7 @@ from siteward.core.errors import ConfigurationInvalid
 from siteward.core.host import open_host
 from siteward.core.site.configuration import read_configuration
 
-from .running import COULD_NOT, DONE, on
+from .running import COULD_NOT, DONE, REFUSED, on
 
 SITE = "name: Yard\n"
 WORKFLOW = """
@@ -60,3 +60,22 @@ def test_no_sentence_shows_the_password(tmp_path: Path) -> None:
     said = on(tmp_path, "runs")
     assert said.code == COULD_NOT
     assert "hunter2" not in said.err + said.out
+
+
+async def test_status_and_doctor_say_who_is_at_work(site: Path) -> None:
+    await saved(site)
+    told = (await asyncio.to_thread(on, site, "status", "--json")).json
+    assert told["at_work"] == [] and told["database_bytes"] > 1_000_000
+    assert "No process of this site is at work." in (await asyncio.to_thread(on, site, "doctor")).out
+    async with open_host(site, clock=SystemClock(), replica="web", drives=False) as web:
+        await web.start()
+        said = await asyncio.to_thread(on, site, "status")
+        assert "At work: web. No engine is" in said.out, said
+        found = await asyncio.to_thread(on, site, "doctor")
+        assert (found.code, "No engine is at work" in found.out) == (REFUSED, True), found
+        async with open_host(site, clock=SystemClock(), replica="engine-1", applies=False, migrates=False) as engine:
+            await engine.start()
+            said = await asyncio.to_thread(on, site, "status")
+            assert "At work: engine-1, web." in said.out, said
+            found = await asyncio.to_thread(on, site, "doctor")
+            assert (found.code, "at work" in found.out) == (DONE, False), found

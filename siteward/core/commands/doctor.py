@@ -17,7 +17,16 @@ from siteward import __version__
 from siteward.core.commands.beside import host_beside, store_beside
 from siteward.core.commands.output import errors_end_the_command, existing_site, out, print_json
 from siteward.core.commands.upkeep import end_with, print_findings
-from siteward.core.doctor import Life, look_at_folder, look_at_life, look_at_parts, look_at_rows, read_status
+from siteward.core.doctor import (
+    Life,
+    look_at_folder,
+    look_at_life,
+    look_at_parts,
+    look_at_processes,
+    look_at_rows,
+    read_status,
+)
+from siteward.core.engine.leases import living
 from siteward.core.errors import SitewardError
 from siteward.core.site.configuration import read_configuration
 from siteward.core.site_folder import CONFIGURATION, DATABASE
@@ -58,33 +67,34 @@ async def _examine(folder: Path) -> list[Finding]:
         found.append(Finding(error.code, Grade.WRONG, f"{error.where or CONFIGURATION}: {error.sentence}", told))
         configuration = None
     life = await _life(folder)
-    found += look_at_life(life)
-    found += await _database(folder, now, life)
+    of_rows, running = await _database(folder, now, life)
+    found += of_rows
     if configuration is not None and not any(finding.code.startswith(("store.", "database.")) for finding in found):
-        found += await _parts(folder, running=life.process is not None)
+        found += await _parts(folder, running=running)
     return found
 
 
-async def _database(folder: Path, now: float, life: Life) -> list[Finding]:
+async def _database(folder: Path, now: float, life: Life) -> tuple[list[Finding], bool]:
+    """What the database says, and whether the site is at work: a database on a server knows by whom, a file's host holds the folder."""
+    running = life.process is not None
+    found = list(look_at_life(life))
     try:
         async with store_beside(folder) as store:
             if store is None:
-                return [
-                    Finding("database.none", Grade.NOTE, "No host has run here yet.", "Start one with `siteward run`.")
-                ]
+                told = "Start one with `siteward run`."
+                return [*found, Finding("database.none", Grade.NOTE, "No host has run here yet.", told)], running
+            if store.shared:
+                at_work = await living(store)
+                running = bool(at_work)
+                found = [*look_at_processes(at_work), *(look_at_life(life) if life.process is not None else ())]
             damaged = await check_file(store, quick=True)
             if damaged:
-                return damaged
-            return [*await check_rows(store, now), *await look_at_rows(store, now, running=life.process is not None)]
+                return [*found, *damaged], running
+            found += await check_rows(store, now)
+            return [*found, *await look_at_rows(store, now, running=running)], running
     except SitewardError as error:
-        return [
-            Finding(
-                error.code,
-                Grade.WRONG,
-                error.sentence,
-                "`siteward check` says more; `siteward restore` puts a backup back.",
-            )
-        ]
+        told = "`siteward check` says more; `siteward restore` puts a backup back."
+        return [*found, Finding(error.code, Grade.WRONG, error.sentence, told)], running
 
 
 async def _parts(folder: Path, *, running: bool) -> list[Finding]:
@@ -145,7 +155,7 @@ async def _status(folder: Path) -> dict[str, Any]:
 
 def _lines(told: dict[str, Any]) -> list[str]:
     where = f", at {told['address']}" if told["address"] else ""
-    lines = ["No host runs." if told["process"] is None else f"The host runs (process {told['process']}{where})."]
+    lines = [_at_work(told, where)]
     if "workflows" not in told:
         return [*lines, "No host has run here yet."]
     attention = f"; {told['need_attention']} need attention: `siteward doctor`" if told["need_attention"] else ""
@@ -160,6 +170,15 @@ def _lines(told: dict[str, Any]) -> list[str]:
         f"Database {told['database_bytes'] / 1e6:.1f} MB; {told['disk_free_bytes'] / 1e9:.1f} GB of the disk are free."
     )
     return lines
+
+
+def _at_work(told: dict[str, Any], where: str) -> str:
+    if told["process"] is not None:
+        return f"The host runs (process {told['process']}{where})."
+    if not (names := [one["name"] for one in told.get("at_work", ())]):
+        return "No host runs."
+    engines = any(one["engine"] for one in told["at_work"])
+    return f"At work: {', '.join(names)}." + ("" if engines else " No engine is: `siteward doctor`.")
 
 
 def _counts(counts: dict[str, int], none: str) -> str:

@@ -16,6 +16,7 @@ from siteward.core.engine.parts import Parts
 from siteward.core.errors import SitewardError
 from siteward.core.store.errors import LostRace
 from siteward.core.store.statements import IN_TURN
+from siteward.core.store.store import Store
 from siteward.core.store.writer import Op
 
 _log = logging.getLogger(__name__)
@@ -173,8 +174,13 @@ class Leases:
         await self._parts.store.submit(Op(old))
 
     async def living(self) -> list[dict[str, Any]]:
-        """Who is alive: `id`, `name`, whether it `drives` runs, and `seconds` since its start."""
-        return await self._parts.store.fetch(_LIVING)
+        """Who is alive (see `living`)."""
+        return await living(self._parts.store)
+
+
+async def living(store: Store) -> list[dict[str, Any]]:
+    """The processes that are at work on a shared database: `id`, `name`, whether each `drives` runs, and `seconds` since its start. Raises `ReadFailed`."""
+    return await store.fetch(_LIVING)
 
 
 def claim_own(run_id: str, owner: str) -> Op:
